@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Call instructions before return addresses, and the functions that they enter. */
-#include "sframe_arch.h"
 #include "walk/walk.h"
 
 /*

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Chains of frame records: many frames in a row by the frame pointer. */
-#include "sframe_arch.h"
 #include "walk/fallback.h"
 
 /*
@@ -37,10 +36,10 @@ static __always_inline struct sfu_range *read_record(struct sfu_walk *walk,
 
 /*
  * After a step has entered a caller by a kept frame pointer: enters at most @max more by frame
- * records, stores their addresses in @ips, and returns their number. Runtimes have deep stacks of
- * such frames, and sfu_fallback_step() takes much longer for each. A caller is entered if the
- * callee has no row, both functions keep frame pointers, the caller's record is at a higher
- * address, and the return address follows a call.
+ * records, stores their addresses in @ips, and returns their number. For the deep stacks of
+ * runtimes, this is much faster than sfu_fallback_step(). A caller is entered if the callee has no
+ * row, both functions keep frame pointers, the caller's record is at a higher address, and the
+ * return address follows a call.
  */
 unsigned int sfu_chain_follow(struct sfu_walk *walk, u64 *ips, unsigned int max)
 {
@@ -103,7 +102,7 @@ static unsigned int find_end(struct sfu_walk *walk, u64 *ips, unsigned int max,
 {
 	struct sfu_frame caller = { .sp_unverified = true, .is_in_chain = true };
 	struct sfu_frame *frame = &walk->frame;
-	/* The frame may be in a valid chain that was cut at @max, whose frames were counted. */
+	/* If an earlier call has cut this chain at its @max, enough frames were counted then. */
 	unsigned int nr, nr_in_file = frame->is_in_chain ? MIN_IN_FILE : 0;
 	struct sfu_range *outer, *range = sfu_walk_range_of(walk, frame);
 	bool may_be_entrypoint = false;
@@ -125,7 +124,7 @@ static unsigned int find_end(struct sfu_walk *walk, u64 *ips, unsigned int max,
 		outer = read_record(walk, frame, range, &caller);
 		if (!outer)
 			return 0;
-		/* An entry point is rarely in its callee's range: this saves reads of code. */
+		/* Few entry points are in the range of their callee: this saves reads of code. */
 		may_be_entrypoint = outer != range || !sfu_record_links_up(&caller, frame);
 		caller.by_kept_fp = range->keeps_fp == SFRAME_KEEPS_FP_YES;
 		*frame = caller;

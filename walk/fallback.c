@@ -19,12 +19,11 @@
  * A row with an unverified stack pointer needs evidence, too: a proof (is_proved(), in walk.c) or a
  * kept frame pointer (sfu_fallback_by_row()).
  */
-#include "sframe_arch.h"
 #include "walk/fallback.h"
 
 /*
  * Finds a caller on another stack, see sfu_record_find_on_other_stack(). Not for a frame that was
- * sampled or hit by a signal: its function may be in the middle of a stack switch.
+ * sampled or hit by a signal, because its function may be in the middle of a stack switch.
  */
 static bool leaves_stack(struct sfu_walk *walk, struct sfu_frame *caller)
 {
@@ -81,10 +80,7 @@ static bool may_be_realigned(struct sfu_walk *walk)
 	return false;
 }
 
-/*
- * Returns true if @row describes a frame record below the CFA. (A return address above the CFA
- * shows that the CFA is not the caller's stack pointer.)
- */
+/* Returns true if @row describes a frame record (FP, return address) below the CFA. */
 static bool is_of_record(const struct sframe_row *row)
 {
 	return row->ra.how == SFRAME_RULE_CFA_MEM && row->fp.how == SFRAME_RULE_CFA_MEM &&
@@ -93,9 +89,9 @@ static bool is_of_record(const struct sframe_row *row)
 
 /*
  * Finds the caller of a frame whose row needs the unverified stack pointer, and has no proof. The
- * return address must follow a call, and a kept frame pointer must show one of two things. Either
- * it has found the frame, and the callee has not realigned the stack: the stack pointer is right.
- * Or the row describes a frame record, to which the frame pointer leads.
+ * return address must follow a call, and a kept frame pointer must be the evidence. Either it has
+ * found the present frame, and the callee has not realigned the stack: then the stack pointer is
+ * right. Or the row describes a frame record, to which the frame pointer leads.
  */
 bool sfu_fallback_by_row(struct sfu_walk *walk, const struct sframe_row *row,
 			 struct sfu_frame *caller)
@@ -106,7 +102,6 @@ bool sfu_fallback_by_row(struct sfu_walk *walk, const struct sframe_row *row,
 
 	if (READ_ONCE(sfu_proved_only))
 		return false;
-	/* If calls push the return address and the callee has not realigned SP, SP is right. */
 	if (SFU_ARCH_REG_RA < 0 && walk->frame.by_kept_fp && !may_be_realigned(walk) &&
 	    !sfu_walk_find_caller(walk, row, caller)) {
 		call = sfu_arch_read_call(walk, caller->ip, &func);
@@ -115,9 +110,7 @@ bool sfu_fallback_by_row(struct sfu_walk *walk, const struct sframe_row *row,
 	}
 	by_fp = *row;
 	by_fp.cfa = (struct sframe_rule){
-		.how = SFRAME_RULE_REG,
-		.reg = SFU_ARCH_REG_FP,
-		.off = -row->fp.off,
+		.how = SFRAME_RULE_REG, .reg = SFU_ARCH_REG_FP, .off = -row->fp.off,
 	};
 	return sfu_keeps_fp(walk, &walk->frame) && walk->frame.fp >= walk->frame.sp &&
 	       is_of_record(row) && !sfu_walk_find_caller(walk, &by_fp, caller) &&
@@ -127,8 +120,8 @@ bool sfu_fallback_by_row(struct sfu_walk *walk, const struct sframe_row *row,
 /*
  * Returns true if the frame is in an entry point: code of libc, libstdc++ or Go that starts a
  * program or a thread. It is outermost in most stacks, has no row, and is recognised by its
- * instructions. Code that only looks like a program's start is not near the start of the stack or,
- * if it looks like _start, FP is not 0.
+ * instructions. Other code may look like a program's start, so this frame must be near the start of
+ * the stack and, in code like _start, FP must be 0.
  */
 bool sfu_is_entrypoint(struct sfu_walk *walk)
 {
@@ -141,7 +134,7 @@ bool sfu_is_entrypoint(struct sfu_walk *walk)
 	if (start == SFU_START_NONE || (start == SFU_START_ENTRY && frame->fp) ||
 	    (start != SFU_START_THREAD && !sfu_is_near_start(frame)))
 		return false;
-	/* If a scan may let walks get further here, the address is not remembered. */
+	/* Remembers the address, unless a scan may lead walks further or the map is inherited. */
 	if (!sfu_keeps_fp_is_unknown(walk) && !walk->lookup.is_inherited)
 		WRITE_ONCE(*(start == SFU_START_THREAD ? &walk->map->thread_ra :
 							 &walk->map->main_ra), frame->ip);

@@ -3,8 +3,6 @@
 #ifndef SFU_FALLBACK_H
 #define SFU_FALLBACK_H
 
-#include <linux/sched.h>
-
 #include "walk/walk.h"
 
 /*
@@ -37,16 +35,16 @@ static __always_inline bool sfu_is_known_entrypoint(const struct sfu_walk *walk)
 /* walk/record.c */
 extern bool sfu_proved_only;
 
-/* Returns true if the frame record is not aligned like a CFA: see SFU_ARCH_LOW_RECORD. */
+/* Returns true if FP is not aligned like a CFA, as in Go on arm64: see SFU_ARCH_LOW_RECORD. */
 static __always_inline bool sfu_record_is_low(const struct sfu_frame *frame)
 {
 	return !IS_ALIGNED(frame->fp, SFU_ARCH_CFA_ALIGN);
 }
 
 /*
- * Returns true if FP may point to the record of @frame: FP is aligned, and not below SP. In Go, the
- * record may be a little below SP. Such a low record is accepted only if the record that leads to
- * it, of @callee, is low, too. For a frame that no record leads to, @callee is @frame.
+ * Returns true if FP may point to a frame record of @frame: FP is aligned, and not below SP. Go's
+ * records on arm64 may be a little below SP. Such a low record is accepted only if the record of
+ * @callee is low, too. @callee is the frame that @frame has called, or @frame itself.
  */
 static __always_inline bool sfu_record_links_up(const struct sfu_frame *frame,
 						const struct sfu_frame *callee)

@@ -18,7 +18,6 @@
 #include <linux/nospec.h>
 
 #include "compat.h"
-#include "sframe_arch.h"
 #include "walk/user.h"
 #include "walk/walk.h"
 
@@ -32,21 +31,21 @@ enum fast_end {
 
 /* The state of the fast path, made by sfu_fast_callers() for the frames of one walk. */
 struct fast_walk {
-	unsigned long		sp;		/* last frame's SP; FAST_OUTSIDE: caller's SP */
-	unsigned long		fp;		/* FP of the frame that @sp belongs to */
-	unsigned long		ra;		/* FAST_OUTSIDE: the caller's return address */
+	unsigned long		sp;		/* SP of the frame; FAST_OUTSIDE: of its caller */
+	unsigned long		fp;		/* FP of the frame; FAST_OUTSIDE: of its caller */
+	unsigned long		ra;		/* FAST_OUTSIDE: return address to another range */
 	u64			key;		/* row cache key of the last frame */
 	u64			row;		/* FAST_OTHER: packed row of the last frame */
 	u64			*ips;		/* where to store the address of the next frame */
 	u64			*end;		/* end of the array that @ips points into */
 	unsigned long		first_ra;	/* lowest possible return address in the range */
-	unsigned long		size;		/* length of the range in bytes */
+	unsigned long		size;		/* length of the code range in bytes */
 	struct sfu_row_cache	cache;		/* row cache for the section of the range */
 	u64			section;	/* number of the section in row caches */
-	u64			key_of_ra;	/* return address + @key_of_ra: key in row caches */
+	u64			key_of_ra;	/* row cache key of a caller minus return address */
 	const struct sfu_table	*table;		/* table of the section, or NULL */
-	u64			linked_of_key;	/* key + @linked_of_key: address in the table */
-	unsigned int		nr_missed;	/* rows that were not cached, but in the table */
+	u64			linked_of_key;	/* address in the table minus row cache key */
+	unsigned int		nr_missed;	/* rows found in the table, not in the row cache */
 };
 
 /* Finds a row in the compiled table, and adds it to the row cache. Returns 0 without a table. */
@@ -95,7 +94,7 @@ static noinline enum fast_end follow(struct fast_walk *fast)
 		}
 		base = sp;
 		if (unlikely(row & (SFU_ROW_BY_FP | SFU_ROW_IS_OTHER))) {
-			/* The process chooses FP. The mask bounds it in speculation, too. */
+			/* The process chooses FP: a mask bounds it during speculation, too. */
 			base = array_index_nospec(fp, end);
 			if (row & SFU_ROW_IS_OTHER || base < sp ||
 			    !IS_ALIGNED(base, SFU_ARCH_CFA_ALIGN))
@@ -107,7 +106,7 @@ static noinline enum fast_end follow(struct fast_walk *fast)
 		/* If calls push the return address, it is the last word below the CFA. */
 		sfu_user_get_word(ra, SFU_ARCH_REG_RA < 0 ? cfa - sizeof(ra) :
 				  base + FIELD_GET(SFU_ROW_RA, row), close);
-		if (row & SFU_ROW_SAVES_FP) {	/* FP must stay valid if the read fails */
+		if (row & SFU_ROW_SAVES_FP) {	/* a failed read must not change FP */
 			sfu_user_get_word(caller_fp, base + FIELD_GET(SFU_ROW_FP, row), close);
 			fp = caller_fp;
 		}
@@ -136,7 +135,7 @@ closed:
 	return why;
 }
 
-/* Prepares @fast for the range of @addr, walk->last. Returns false if its section is of no use. */
+/* Prepares @fast for the range walk->last. Returns false if its section has no packed rows. */
 static __always_inline bool go_to_range(struct fast_walk *fast, struct sfu_walk *walk,
 					unsigned long addr)
 {
@@ -162,8 +161,9 @@ static __always_inline enum sfu_stop enter_outer(struct fast_walk *fast, struct 
 	if (sfu_walk_charge(walk, SFU_RANGE_COST + SFU_FAST_COST))
 		return SFU_STOP_BUDGET;
 	stop = sfu_walk_check_caller(walk, &caller);
+	/* Without budget, no uretprobe is found: then @stop is not the real reason. */
 	if (stop)
-		return stop;
+		return walk->lookup.rd.budget ? stop : SFU_STOP_BUDGET;
 	*fast->ips++ = caller.ip;
 	fast->ra = caller.ip;
 	return SFU_STOP_NONE;
@@ -187,7 +187,7 @@ enum sfu_stop sfu_fast_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
 	if (walk->frame.sp_unverified || !walk->frame.sp || walk->frame.sp >= TASK_SIZE_MAX ||
 	    !IS_ALIGNED(walk->frame.sp, SFU_ARCH_CFA_ALIGN))
 		return SFU_STOP_NONE;
-	/* Set member by member: a structure assignment would first clear all of it. */
+	/* A structure assignment would first clear all members. */
 	fast.sp = walk->frame.sp;
 	fast.fp = walk->frame.fp;
 	fast.row = 0;
@@ -208,10 +208,9 @@ enum sfu_stop sfu_fast_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
 		lookup->nr_missed += fast.nr_missed;
 		cost = (fast.ips - first) * SFU_FAST_COST + fast.nr_missed * SFU_TABLE_COST;
 		lookup->rd.budget -= min(budget, cost);
-		if (why == FAST_OTHER)
-			break;
-		if (why == FAST_MISSED &&
-		    !sfu_section_add_row(&walk->last->section, lookup, fast.key))
+		if (why == FAST_OTHER ||
+		    (why == FAST_MISSED &&
+		     !sfu_section_add_row(&walk->last->section, lookup, fast.key)))
 			break;
 		if (why == FAST_OUTSIDE) {
 			stop = enter_outer(&fast, walk);

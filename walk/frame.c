@@ -3,9 +3,6 @@
  * Primitives of a walk: read memory and registers, find the range, and compute the caller. The
  * frame of the walk changes only after the caller has been checked: a failed step changes nothing.
  */
-#include <linux/ptrace.h>
-
-#include "sframe_arch.h"
 #include "walk/user.h"
 #include "walk/walk.h"
 
@@ -39,7 +36,7 @@ bool sfu_walk_read_around(struct sfu_walk *walk, u8 *code, unsigned long ip, uns
 	       sfu_walk_read_code(walk, code + (begin - from), begin, end - begin);
 }
 
-/* Reads a word of user memory. SFU_STOP_STACK: its page is absent; SFU_STOP_BUDGET. */
+/* Reads a word of user memory. Returns SFU_STOP_STACK if its page is absent; SFU_STOP_BUDGET. */
 enum sfu_stop sfu_walk_read_word(struct sfu_walk *walk, unsigned long addr, unsigned long *val)
 {
 	if (sfu_walk_read_code(walk, val, addr, sizeof(*val)))
@@ -47,7 +44,7 @@ enum sfu_stop sfu_walk_read_word(struct sfu_walk *walk, unsigned long addr, unsi
 	return walk->lookup.rd.budget ? SFU_STOP_STACK : SFU_STOP_BUDGET;
 }
 
-/* Reads a register, by its DWARF number, from struct sigcontext at @sigcontext. */
+/* Reads a register, by its DWARF number, from the struct sigcontext that a signal has saved. */
 enum sfu_stop sfu_walk_read_saved(struct sfu_walk *walk, unsigned long sigcontext,
 				  unsigned int reg, unsigned long *val)
 {
@@ -57,7 +54,7 @@ enum sfu_stop sfu_walk_read_saved(struct sfu_walk *walk, unsigned long sigcontex
 
 /*
  * Reads a register of the present frame, by its DWARF number, which is below SFU_ARCH_NR_REGS.
- * SFU_STOP_REGISTER: its value is unknown in this frame; else as sfu_walk_read_word().
+ * Returns SFU_STOP_REGISTER if its value is unknown in this frame; SFU_STOP_STACK; SFU_STOP_BUDGET.
  */
 enum sfu_stop sfu_walk_read_register(struct sfu_walk *walk, unsigned int reg, unsigned long *val)
 {
@@ -150,7 +147,7 @@ static enum sfu_stop find_ra(struct sfu_walk *walk, const struct sframe_rule *ru
 		return SFU_STOP_CFA;
 	if (rule->how != SFRAME_RULE_SAME)
 		return compute_rule(walk, rule, cfa, ra);
-	/* The return address is still in the link register, if there is one. */
+	/* The return address is still in the link register, if the architecture has one. */
 	if (SFU_ARCH_REG_RA < 0)
 		return SFU_STOP_RA;
 	return sfu_walk_read_register(walk, SFU_ARCH_REG_RA, ra);

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Frame records (saved frame pointer, return address): finds the caller in a record, and checks
- * its evidence.
+ * Frame records (saved frame pointer, return address): the caller in a record, and its evidence.
  *
- * Code without a row may use the frame pointer for data, so a record alone shows nothing. Of the
- * kinds of evidence in walk/fallback.c, two are checked here: a kept frame pointer first, because
- * this needs fewer reads, and a proof.
+ * Code without a row may use the frame pointer for data, so a record alone shows nothing. Two kinds
+ * of evidence are checked here (walk/fallback.c lists all): a kept frame pointer first, because it
+ * needs fewer reads, and a proof.
  */
 #include <linux/moduleparam.h>
 
-#include "sframe_arch.h"
 #include "walk/fallback.h"
 
 bool sfu_proved_only;
@@ -24,7 +22,7 @@ bool sfu_keeps_fp(struct sfu_walk *walk, const struct sfu_frame *frame)
 	return range && range->keeps_fp == SFRAME_KEEPS_FP_YES;
 }
 
-/* Finds the caller in the frame record. A return address in a known range is no evidence yet. */
+/* Finds the caller in the frame record of the present frame. The caller has no evidence yet. */
 bool sfu_record_find(struct sfu_walk *walk, struct sfu_frame *caller)
 {
 	const struct sfu_frame *frame = &walk->frame;
@@ -42,9 +40,9 @@ bool sfu_record_find(struct sfu_walk *walk, struct sfu_frame *caller)
 }
 
 /*
- * Returns true if there is a proof: a call before the return address of @caller enters a function
+ * Returns true if there is a proof: the call before the return address of @caller enters a function
  * that is in the file of the present frame and has no row. Any other callee is not the present
- * function, and the record belongs to an outer caller.
+ * function: then the record belongs to an outer caller.
  */
 bool sfu_record_is_proved(struct sfu_walk *walk, const struct sfu_frame *caller)
 {
@@ -59,8 +57,8 @@ bool sfu_record_is_proved(struct sfu_walk *walk, const struct sfu_frame *caller)
 		return false;
 	/*
 	 * In a file with neither rows nor frame pointers, no callee has a row, so the record may
-	 * belong to any outer function. It counts if the caller's code keeps frame pointers: then
-	 * the kernel's own walk finds this caller, too.
+	 * belong to any outer function. If the caller's code keeps frame pointers, the record
+	 * counts: the kernel's own walk finds this caller, too.
 	 */
 	if (there->has_no_data && !sfu_keeps_fp(walk, caller))
 		return false;
@@ -68,16 +66,16 @@ bool sfu_record_is_proved(struct sfu_walk *walk, const struct sfu_frame *caller)
 }
 
 /*
- * Least distance, in bytes, of a record on another stack below the stack pointer. A nearer record
- * most likely belongs to a function that has returned. With half, more such records are accepted.
+ * Least distance, in bytes, from the stack pointer down to a frame record on another stack. Most
+ * nearer records belong to functions that have returned. With half, more such records are accepted.
  * With the double, stacks that are near each other are not followed.
  */
 #define MIN_STACK_DISTANCE	0x10000
 
 /*
- * Finds the caller of @frame, which was not interrupted, on another stack at lower addresses. Go
- * runs C, and parts of its runtime, on the stack of the thread. Though a goroutine's stack may be
- * at lower addresses, the frame pointer still leads to the caller's record there.
+ * Finds the caller of @frame on another stack at lower addresses, where the frame pointer leads to.
+ * Go runs C, and parts of its runtime, on the stack of the thread, and the goroutine that called
+ * them has a stack of its own. The caller ensures that @frame was not sampled or hit by a signal.
  */
 bool sfu_record_find_on_other_stack(struct sfu_walk *walk, const struct sfu_frame *frame,
 				    struct sfu_frame *caller)
@@ -98,7 +96,7 @@ bool sfu_record_find_on_other_stack(struct sfu_walk *walk, const struct sfu_fram
 
 /*
  * Returns true if @caller is anonymous code that keeps frame pointers, and its record leads to
- * code. An interpreter may push a return address and jump, so no call precedes this address.
+ * code. An interpreter may push a return address and jump, so no call is before this address.
  */
 static bool is_pushed_return(struct sfu_walk *walk, const struct sfu_frame *caller)
 {
@@ -111,9 +109,9 @@ static bool is_pushed_return(struct sfu_walk *walk, const struct sfu_frame *call
 }
 
 /*
- * Returns true, and sets @by_kept_fp of @caller, if the present code keeps frame pointers, and
- * @caller, from sfu_record_find(), is valid: its FP is 0; or a call or another stub may return to
- * it, and its FP leads to a next record unless its code does not keep FP.
+ * Returns true, and sets @by_kept_fp of @caller, if the present code keeps frame pointers. Unless
+ * the caller's FP is 0, the return address must follow a call, and the FP must lead to a next
+ * record if the caller's code keeps frame pointers, too. @caller is from sfu_record_find().
  */
 bool sfu_record_is_kept(struct sfu_walk *walk, struct sfu_frame *caller)
 {
@@ -133,8 +131,8 @@ bool sfu_record_is_kept(struct sfu_walk *walk, struct sfu_frame *caller)
 }
 
 /*
- * Returns true if no scan knows whether the code of the frame keeps frame pointers: after a scan, a
- * walk may get further. Notes the ip in anonymous code: a scan reads the code around it.
+ * Returns true if no scan knows whether the code of the present frame keeps frame pointers: after a
+ * scan, a walk may get further. Stores an ip in anonymous code: a scan reads the code around it.
  */
 bool sfu_keeps_fp_is_unknown(struct sfu_walk *walk)
 {
@@ -142,7 +140,7 @@ bool sfu_keeps_fp_is_unknown(struct sfu_walk *walk)
 
 	if (READ_ONCE(sfu_proved_only) || !range || range->keeps_fp != SFRAME_KEEPS_FP_UNKNOWN)
 		return false;
-	/* An inherited map is the parent's, and not written. A child requests its own map. */
+	/* Walks write nothing to a map that is inherited from the parent. */
 	if (!range->vma.file && !walk->lookup.is_inherited)
 		WRITE_ONCE(range->missed_addr, sfu_walk_lookup_ip(&walk->frame));
 	return true;

@@ -3,14 +3,13 @@
  * The row caches: they map an address to its row, without a search in its section.
  *
  * Each processor has one cache for all processes. A walk uses the cache of its processor, with
- * preemption disabled. If an NMI interrupts this walk, a walk in the NMI does not use this cache.
- * So one walk at a time reads and writes a cache, without barriers.
+ * preemption disabled. A walk in an NMI that interrupts this walk does not use the cache. So one
+ * walk at a time reads and writes a cache, without barriers.
  *
  * A cached row has the number of its section. All processes that use a table share its number. A
- * section in the memory of a process has a number of its own, each time it is mapped. No number is
- * used twice. So a process that writes to its section changes no rows of other processes, and new
- * code at an old address finds no old rows. Rows are not removed: a new row replaces an old one of
- * its set.
+ * section in the memory of a process gets a new number each time it is mapped. So a process that
+ * writes to its section changes no rows of other processes, and new code at an old address finds no
+ * old rows. Rows are only removed when a new row of their set replaces them.
  */
 #define pr_fmt(fmt) "sframe_unwind: " fmt
 
@@ -23,7 +22,7 @@
 #include "sframe_arch.h"
 #include "walk/row_cache.h"
 
-#define MAX_ROWS	0x100000U	/* 32 MiB; no overflow in sfu_row_cache_set() */
+#define MAX_ROWS	0x100000U	/* 32 MiB; sfu_row_cache_set() does not overflow */
 
 static unsigned int row_cache = 4096;
 module_param(row_cache, uint, 0444);
@@ -32,40 +31,46 @@ MODULE_PARM_DESC(row_cache, "rows that each processor remembers, of 32 bytes eac
 DEFINE_PER_CPU(struct sfu_row_cache, sfu_row_caches);
 
 /*
- * Returns a number that no section or table had before. Sets @key_base to a random number, which is
- * added to addresses to form keys. So a process cannot know whose rows its own rows replace.
+ * Returns a number that no section or table had before. Sets @key_base to a random number: the keys
+ * of cached rows are addresses + @key_base, so no process knows whose rows its own rows replace.
  */
 u64 sfu_row_cache_new_section(u64 *key_base)
 {
 	static atomic64_t last;
-	u64 number = atomic64_inc_return(&last);
 
 	*key_base = get_random_u64();
-	return number;
+	return atomic64_inc_return(&last);
 }
 
-/* The flags use bits that are 0 in each aligned CFA offset. */
+/* The flags of a packed row use bits that are 0 in each multiple of SFU_ARCH_CFA_ALIGN. */
 static_assert(SFU_ARCH_CFA_ALIGN > (SFU_ROW_BY_FP | SFU_ROW_SAVES_FP | SFU_ROW_IS_OTHER));
 
 /* Returns @row packed; SFU_ROW_OUTERMOST; or SFU_ROW_IS_OTHER if @row cannot be packed. */
 u64 sfu_row_pack(const struct sframe_row *row)
 {
 	const s64 cfa = row->cfa.off, ra = cfa + row->ra.off;
-	const u64 max = cfa - sizeof(long);	/* highest offset of a word below the CFA */
-	u64 how = row->cfa.reg == SFU_ARCH_REG_FP ? SFU_ROW_BY_FP : 0, fp = 0;
+	const u64 max = cfa - sizeof(long);	/* offset of the last word below the CFA */
+	u64 how = 0, fp = 0;
 
 	if (row->outermost)
 		return SFU_ROW_OUTERMOST;
+	if (row->signal || row->cfa.how != SFRAME_RULE_REG || row->ra.how != SFRAME_RULE_CFA_MEM ||
+	    !IS_ALIGNED(cfa, SFU_ARCH_CFA_ALIGN) || max > U16_MAX - sizeof(long))
+		return SFU_ROW_IS_OTHER;
+	if (row->cfa.reg == SFU_ARCH_REG_FP)
+		how = SFU_ROW_BY_FP;
+	else if (row->cfa.reg != SFU_ARCH_REG_SP)
+		return SFU_ROW_IS_OTHER;
+	/* If calls push the return address, it is the last word below the CFA. */
+	if (SFU_ARCH_REG_RA < 0 ? (u64)ra != max : (u64)ra > max)
+		return SFU_ROW_IS_OTHER;
 	if (row->fp.how == SFRAME_RULE_CFA_MEM) {
 		how |= SFU_ROW_SAVES_FP;
 		fp = cfa + row->fp.off;
+	} else if (row->fp.how != SFRAME_RULE_SAME) {
+		return SFU_ROW_IS_OTHER;
 	}
-	/* If calls push the return address, it is the last word below the CFA. */
-	if (row->signal || row->cfa.how != SFRAME_RULE_REG || row->ra.how != SFRAME_RULE_CFA_MEM ||
-	    (row->cfa.reg != SFU_ARCH_REG_FP && row->cfa.reg != SFU_ARCH_REG_SP) ||
-	    (row->fp.how != SFRAME_RULE_CFA_MEM && row->fp.how != SFRAME_RULE_SAME) ||
-	    !IS_ALIGNED(cfa, SFU_ARCH_CFA_ALIGN) || max > U16_MAX - sizeof(long) || fp > max ||
-	    (SFU_ARCH_REG_RA < 0 ? (u64)ra != max : (u64)ra > max))
+	if (fp > max)
 		return SFU_ROW_IS_OTHER;
 	return cfa | how | FIELD_PREP(SFU_ROW_RA, ra) | FIELD_PREP(SFU_ROW_FP, fp);
 }

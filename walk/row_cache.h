@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The row cache of a processor: rows that walks have looked up. See walk/row_cache.c.
- */
+/* The row cache of a processor: rows that walks have looked up. See walk/row_cache.c. */
 #ifndef SFU_ROW_CACHE_H
 #define SFU_ROW_CACHE_H
 
@@ -12,25 +10,25 @@
 #include "sframe_core.h"
 
 /*
- * A packed row: a row of the most common kind in one u64. The CFA is base + SFU_ROW_CFA, where the
- * base is SP or FP, and the offset is a multiple of SFU_ARCH_CFA_ALIGN. The return address is
- * stored at base + SFU_ROW_RA. With SFU_ROW_SAVES_FP, the caller's frame pointer is stored at base
- * + SFU_ROW_FP. Both words are between the base and the CFA.
+ * A packed row: a row of the most common kind in one u64. All offsets are relative to one register,
+ * SP or FP. The CFA's offset is a multiple of SFU_ARCH_CFA_ALIGN. The return address and the
+ * caller's frame pointer are stored between the register and the CFA.
  */
-#define SFU_ROW_BY_FP		BIT_ULL(0)	/* the base is FP, else SP */
-#define SFU_ROW_SAVES_FP	BIT_ULL(1)
+#define SFU_ROW_BY_FP		BIT_ULL(0)	/* the CFA is relative to FP, else to SP */
+#define SFU_ROW_SAVES_FP	BIT_ULL(1)	/* the caller's frame pointer is on the stack */
 #define SFU_ROW_IS_OTHER	BIT_ULL(2)	/* the row cannot be packed, or there is none */
-#define SFU_ROW_CFA		GENMASK_ULL(15, 3)
-#define SFU_ROW_RA		GENMASK_ULL(31, 16)
-#define SFU_ROW_FP		GENMASK_ULL(47, 32)
+#define SFU_ROW_CFA		GENMASK_ULL(15, 3)	/* CFA, relative to SP or FP */
+#define SFU_ROW_RA		GENMASK_ULL(31, 16)	/* address of the stored return address */
+#define SFU_ROW_FP		GENMASK_ULL(47, 32)	/* address of the stored frame pointer */
 
-#define SFU_ROW_OUTERMOST	(SFU_ROW_IS_OTHER | BIT_ULL(16))
-#define SFU_ROW_NONE		(SFU_ROW_IS_OTHER | BIT_ULL(17))
+#define SFU_ROW_OUTERMOST	(SFU_ROW_IS_OTHER | BIT_ULL(16))	/* there is no caller */
+#define SFU_ROW_NONE		(SFU_ROW_IS_OTHER | BIT_ULL(17))	/* code without a row */
 
+/* One slot of a row cache. */
 struct sfu_cached_row {
 	u64	section;	/* number of the section; 0: the slot is empty */
 	u64	key;		/* address of the code + &sfu_section.key_base */
-	u64	row;
+	u64	row;		/* the packed row (SFU_ROW_*) of this address */
 };
 
 /* Slots of a set, which fits one cache line. With 1, two frequent rows would evict each other. */
@@ -40,13 +38,14 @@ struct sfu_row_set {
 	struct sfu_cached_row	ways[SFU_ROW_WAYS];
 } __aligned(64);
 
+/* The row cache of one processor. A walk without access to it has a cache of one set instead. */
 struct sfu_row_cache {
-	struct sfu_row_set	*sets;
+	struct sfu_row_set	*sets;		/* array of @nr_sets sets */
 	unsigned long		nr_sets;
 	bool			is_used;	/* a walk on this processor uses the cache */
 };
 
-/* Returns the set of a key. The multiplication spreads neighbouring keys over distant sets. */
+/* Returns the set of slots for a key. The product spreads neighbouring keys over distant sets. */
 static __always_inline struct sfu_row_set *sfu_row_cache_set(struct sfu_row_cache cache, u64 key)
 {
 	return &cache.sets[(u32)key * GOLDEN_RATIO_32 * cache.nr_sets >> 32];
@@ -70,7 +69,7 @@ static inline u64 sfu_row_cache_find(struct sfu_row_cache cache, u64 section, u6
 	return 0;
 }
 
-/* Adds a row to its set, and drops the older of the set's two rows. */
+/* Adds a row to the cache. Of the two rows in its set, the older one is dropped. */
 static __always_inline void sfu_row_cache_add(struct sfu_row_cache cache, u64 section, u64 key,
 					      u64 row)
 {
@@ -84,7 +83,7 @@ DECLARE_PER_CPU(struct sfu_row_cache, sfu_row_caches);
 
 /*
  * Returns the row cache of this processor; NULL if the caller has interrupted a walk that uses the
- * cache. Any context, NMI included. Preemption stays disabled until sfu_row_cache_put().
+ * cache. Any context, NMI included. The caller keeps preemption disabled until sfu_row_cache_put().
  */
 static inline struct sfu_row_cache *sfu_row_cache_get(void)
 {

@@ -3,17 +3,15 @@
  * Signal frames: from the rt_sigreturn stub, to which a handler returns, to the interrupted code.
  *
  * The kernel saves the interrupted registers on the stack (struct sigcontext). rt_sigreturn()
- * restores them one by one: for an instruction or two, the stack pointer already points into the
- * interrupted frame, where no saved context is. So a saved context must look like one, and must
- * agree with the registers that have already been restored.
+ * restores them one by one. For an instruction or two, the stack pointer already points into the
+ * interrupted frame, where no saved context is. So a walk checks that a saved context looks like
+ * one, and equals the registers that have already been restored.
  */
-#include "sframe_arch.h"
 #include "walk/walk.h"
 
 /*
- * Returns SFU_STOP_NONE if a valid saved context is at @sigcontext. Registers that rt_sigreturn()
- * has already restored must equal the saved ones. If they differ, the stack pointer is restored,
- * too, and the context is the remainder of an older signal.
+ * Returns SFU_STOP_NONE if a valid saved context is at @sigcontext. rt_sigreturn() may have
+ * restored some registers. If one differs from its saved value, the context is an older signal's.
  */
 static enum sfu_stop check_context(struct sfu_walk *walk, unsigned long sigcontext)
 {
@@ -70,13 +68,10 @@ enum sfu_stop sfu_signal_step(struct sfu_walk *walk)
 bool sfu_signal_is_at_return(struct sfu_walk *walk)
 {
 	const struct sfu_frame *frame = &walk->frame;
+	const bool is_in_call = frame->regs && sfu_arch_calls_sigreturn(frame->regs);
 
-	if (sfu_arch_is_sigreturn(walk, frame->ip))
-		return true;
-	if (frame->sigcontext)
-		return sfu_arch_is_sigreturn(walk, frame->ip - SFU_ARCH_SIGRETURN_CALL);
-	if (!frame->regs || !sfu_arch_calls_sigreturn(frame->regs))
-		return false;
-	return sfu_arch_is_sigreturn(walk, frame->ip - SFU_ARCH_SIGRETURN_BYTES) ||
-	       sfu_arch_is_sigreturn(walk, frame->ip - SFU_ARCH_SIGRETURN_CALL);
+	return sfu_arch_is_sigreturn(walk, frame->ip) ||
+	       ((is_in_call || frame->sigcontext) &&
+		sfu_arch_is_sigreturn(walk, frame->ip - SFU_ARCH_SIGRETURN_CALL)) ||
+	       (is_in_call && sfu_arch_is_sigreturn(walk, frame->ip - SFU_ARCH_SIGRETURN_BYTES));
 }

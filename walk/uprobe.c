@@ -7,16 +7,14 @@
  * the walk begins where the program would be without uprobes.
  *
  * Known gaps. The kernel replaces a return address before it lists the original as pending: a walk
- * between the two ends with "bad-ra". A processor that stores the new address byte by byte (rep
- * movsb) may be interrupted: a walk reads a mix of both addresses. On x86, the system call
+ * between the two ends with "bad-ra". If the processor is interrupted while it stores the new
+ * address byte by byte (rep movsb), a walk reads a mix of both addresses. On x86, the system call
  * uretprobe() changes ip before it lowers SP by three words: a sample between the two has a wrong
  * frame.
  */
-#include <linux/sched.h>
 #include <linux/uaccess.h>
 #include <linux/uprobes.h>
 
-#include "sframe_arch.h"
 #include "walk/walk.h"
 
 #define PUSHED_BY_CALL	(SFU_ARCH_REG_RA < 0 ? sizeof(long) : 0)	/* bytes */
@@ -27,9 +25,9 @@
  * one original return address, so the first match is right. After longjmp(), entries of abandoned
  * functions stay for a while, but they are below the stack pointer and do not match.
  *
- * The list belongs to current. The walk runs in current, or has interrupted it, so the list does
- * not change meanwhile. But 6.12 frees some entries before it unlinks them: get_kernel_nofault()
- * makes reading such an entry harmless.
+ * The list belongs to current, in which the walk runs, or which the walk has interrupted. So the
+ * list does not change meanwhile. But 6.12 frees some entries before it unlinks them:
+ * get_kernel_nofault() makes reading such an entry harmless.
  */
 static bool find_pending(struct sfu_walk *walk, unsigned long cfa, unsigned long room,
 			 struct return_instance *entry)
@@ -60,10 +58,10 @@ unsigned long sfu_uprobe_real_ra(struct sfu_walk *walk, unsigned long cfa, unsig
 }
 
 /*
- * If the frame is in the uretprobe trampoline, moves it to the return address of the probed
+ * If the frame is in the uretprobe trampoline, moves the frame to the return address of the probed
  * function. Until the trampoline pops its first word, the kernel may not have handled the
- * uretprobe: then the list of pending uretprobes has the return address. Later the stack has the
- * return address, and a matching entry belongs to an outer function.
+ * uretprobe, and the list of pending uretprobes has the return address. Later the stack has it, and
+ * a matching entry of the list belongs to an outer function.
  */
 static void leave_trampoline(struct sfu_walk *walk)
 {
@@ -90,9 +88,9 @@ static void leave_trampoline(struct sfu_walk *walk)
 }
 
 /*
- * Sets a frame that a signal has interrupted to its state without uprobes. Signals are delivered at
- * the end of a system call, and both the uretprobe trampoline and the page of optimized uprobes
- * make system calls. A signal may also arrive before the call of this page.
+ * Sets a frame that a signal has interrupted to its state without uprobes. The uretprobe trampoline
+ * and the page of optimized uprobes make system calls, and signals are delivered at their end. A
+ * signal may also arrive before the call of this page.
  */
 void sfu_uprobe_leave(struct sfu_walk *walk)
 {
@@ -105,12 +103,11 @@ void sfu_uprobe_undo(struct sfu_walk *walk)
 {
 	struct uprobe_task *utask = current->utask;
 	struct sfu_frame *frame = &walk->frame;
-	bool has_met_one = utask || test_thread_flag(TIF_UPROBE);
 
-	/* The ip is in the out-of-line copy of the probed instruction, or just after it. */
+	/* Moves an ip in, or right after, the out-of-line copy to the probed instruction. */
 	if (utask && utask->xol_vaddr &&
 	    frame->ip - utask->xol_vaddr <= UPROBE_XOL_SLOT_BYTES)
 		frame->ip += utask->vaddr - utask->xol_vaddr;
-	else if (!has_met_one || !sfu_arch_leave_breakpoint(walk))
+	else if (!(utask || test_thread_flag(TIF_UPROBE)) || !sfu_arch_leave_breakpoint(walk))
 		sfu_uprobe_leave(walk);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Reads user memory of the current process: its stack, code and mapped sections. A read fails if
- * its page is absent: it causes no page fault. Elsewhere, walks read only by sfu_user_get_word().
+ * Reads user memory of current: the stack, code and mapped sections. If a page is absent, a read
+ * fails, and causes no page fault. Elsewhere, only the fast path reads user memory.
  */
 #include "compat.h"
 #include "sframe_arch.h"
@@ -9,8 +9,8 @@
 #include "walk/user.h"
 
 /*
- * sfu_user_read() without the KUnit stub. Most reads are short: here they take a few instructions
- * each, where copy_from_user_nofault() makes several calls.
+ * sfu_user_read() without the KUnit stub. Most reads are short: each takes a few instructions here,
+ * and several calls in copy_from_user_nofault().
  */
 int sfu_user_read_now(void *dst, unsigned long addr, size_t len)
 {
@@ -19,7 +19,7 @@ int sfu_user_read_now(void *dst, unsigned long addr, size_t len)
 	u64 val64;
 	u32 val32;
 
-	/* Without the mask, a mispredicted check lets a process choose kernel memory. */
+	/* Without a mask, a process could choose what is read after a mispredicted check. */
 	addr = sfu_arch_mask_user(addr);
 	if (!sfu_user_open(addr, len))
 		return -EFAULT;
@@ -48,8 +48,8 @@ absent:
 
 /*
  * Reads @len bytes of user memory of current to @dst. Any value of @addr is safe. Any context, NMI
- * included. Returns -EFAULT if a byte is not readable or not present: @dst is undefined then. A
- * KUnit test may replace this function in its own task, in which no samples are taken.
+ * included. Returns -EFAULT, with @dst undefined, if a byte is not readable or not present. A KUnit
+ * test may replace this function in its own task, in which no samples are taken.
  */
 int sfu_user_read(void *dst, unsigned long addr, size_t len)
 {

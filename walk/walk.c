@@ -12,10 +12,6 @@
  * SFU_MAX_SWITCHES times. The work is bounded, because one budget is charged for look-ups, steps,
  * reads, and the list of pending uretprobes. A walk takes no lock, and allocates nothing.
  */
-#include <linux/ptrace.h>
-#include <linux/sched.h>
-
-#include "sframe_arch.h"
 #include "walk/fallback.h"
 #include "walk/walk.h"
 
@@ -77,8 +73,8 @@ static enum sfu_stop step_by_row(struct sfu_walk *walk, const struct sframe_row 
 }
 
 /*
- * Goes one step from code that a function (&sfu_section.entry_start) jumps to. The code runs in the
- * frame of this function. So the proof for @row is a call that enters the function. Without it, the
+ * Goes one step from code that runs in the frame of a function (&sfu_section.entry_start), which
+ * has jumped to it. So the proof for @row is a call that enters this function. Without a proof, the
  * step is made as from code without a row.
  */
 static enum sfu_stop step_after_jump(struct sfu_walk *walk, const struct sfu_section *section,
@@ -97,19 +93,18 @@ static enum sfu_stop step_after_jump(struct sfu_walk *walk, const struct sfu_sec
 
 static enum sfu_stop step(struct sfu_walk *walk, struct sfu_range *range)
 {
-	const struct sfu_section *section = &range->section;
 	struct sframe_row row;
 
 	switch (sfu_walk_find_row(walk, range, sfu_walk_lookup_ip(&walk->frame), &row)) {
 	case 0:
 		if (row.outermost)
 			return SFU_STOP_COMPLETE;
-		/* The interrupted stack may be below the handler's: no row leads there. */
+		/* A signal may have interrupted a stack at lower addresses: no row leads there. */
 		if (row.cfa.how == SFRAME_RULE_SAME ||
 		    (row.signal && sfu_signal_is_at_return(walk)))
 			return sfu_signal_step(walk);
-		if (section->entry_size)
-			return step_after_jump(walk, section, &row);
+		if (range->section.entry_size)
+			return step_after_jump(walk, &range->section, &row);
 		return step_by_row(walk, &row);
 	case -ENOENT:
 		return sfu_fallback_step(walk);
@@ -125,7 +120,7 @@ static enum sfu_stop step(struct sfu_walk *walk, struct sfu_range *range)
 	}
 }
 
-/* sfu_walk_callers() by the general path. Inlined, it would slow down the fast path. */
+/* One step of sfu_walk_callers() by the general path. Inlined, it would slow down the fast path. */
 static noinline enum sfu_stop walk_slow(struct sfu_walk *walk, struct sfu_range *range, u64 *ips,
 					unsigned int max, unsigned int *nr)
 {
@@ -170,8 +165,9 @@ enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
 		return SFU_STOP_UNSCANNED;
 
 	stop = sfu_fast_callers(walk, ips, max, nr);
-	if (!stop && !*nr)
-		stop = walk_slow(walk, range, ips, max, nr);
+	if (stop || *nr)
+		return stop;
+	stop = walk_slow(walk, range, ips, max, nr);
 	/* A step without budget fails for other reasons, too: the budget is the real reason. */
 	return stop && !walk->lookup.rd.budget ? SFU_STOP_BUDGET : stop;
 }
@@ -185,8 +181,7 @@ enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
  * the previous one. Calls of the firmware and writes to kernel code use page tables of their own.
  * NMIs, tracepoints and kprobes occur there, so each walk checks once whose memory it is: the
  * interrupted code does not continue before the walk ends.
- *
- * Members are set one by one, because a structure assignment would first clear all of it.
+ * Members are set one by one: a structure assignment would first clear all of them.
  */
 void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_inherited,
 		   struct sfu_row_cache *cache, struct pt_regs *regs)

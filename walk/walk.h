@@ -23,18 +23,18 @@
 #define SFU_MAX_SIGNALS		8
 #define SFU_MAX_SWITCHES	4
 
-/* Costs besides look-ups, about in instructions. With half, a walk could take over 60,000. */
-#define SFU_STEP_COST		500	/* one step of the general path */
+/* Costs of a walk, about in instructions. With half, a walk could take over 60,000 instructions. */
+#define SFU_STEP_COST		500	/* cost of one step by the general path */
 #define SFU_FALLBACK_COST	500	/* extra cost of a frame without a row, besides reads */
-#define SFU_FAST_COST		48	/* one frame of the fast path */
-#define SFU_RECORD_COST		200	/* one frame record of a chain, besides reads */
-#define SFU_RANGE_COST		300	/* a search among all ranges, up to 2048 */
-#define SFU_READ_COST		64	/* a read of user memory, besides 1 for each byte */
-#define SFU_RETURN_COST		100	/* one entry of the list of pending uretprobes */
+#define SFU_FAST_COST		48	/* cost of one frame that the fast path enters */
+#define SFU_RECORD_COST		200	/* cost of a frame record in a chain, besides reads */
+#define SFU_RANGE_COST		300	/* cost of a search among all ranges of a map */
+#define SFU_READ_COST		64	/* cost of a read of user memory, besides 1 for each byte */
+#define SFU_RETURN_COST		100	/* cost of an entry in the list of pending uretprobes */
 
 /* One frame of the user stack: the frame that the walk has entered last, or a possible caller. */
 struct sfu_frame {
-	unsigned long	ip;		/* address to report to perf */
+	unsigned long	ip;		/* address in the code of the frame, reported to perf */
 	unsigned long	sp;		/* stack pointer at @ip */
 	unsigned long	fp;		/* value of the frame pointer register at @ip */
 	bool		is_activation;	/* sampled, or hit by a signal: @ip is no return address */
@@ -43,7 +43,7 @@ struct sfu_frame {
 	 * its stack. Or (arm64) it is a copy of the callee's SP, which may have moved already.
 	 */
 	bool		sp_unverified;
-	bool		by_kept_fp;	/* found by the frame pointer of code that keeps it */
+	bool		by_kept_fp;	/* found by the frame pointer of a callee that keeps it */
 	bool		is_in_chain;	/* found by a chain of frame records: walk/chain.c */
 	struct pt_regs	*regs;		/* registers of the sampled frame; else NULL */
 	unsigned long	sigcontext;	/* user address of registers saved by a signal, or 0 */
@@ -51,16 +51,16 @@ struct sfu_frame {
 
 /* One walk over the user stack of current, from the sampled frame towards the outermost one. */
 struct sfu_walk {
-	struct sfu_map		*map;		/* held by the caller; NULL: not scanned yet */
+	struct sfu_map		*map;		/* held by the caller; NULL: no scan has run yet */
 	struct sfu_range	*last;		/* result of the last search for a range, or NULL */
-	struct sfu_lookup	lookup;		/* state of look-ups, and the budget for all work */
+	struct sfu_lookup	lookup;		/* state of look-ups of rows, and the budget */
 	bool			has_memory;	/* user addresses refer to the memory of current */
-	bool			wants_code;	/* last return address is in no range: scan */
-	bool			wants_keeps_fp;	/* unknown if code keeps frame pointers: scan */
-	struct sfu_frame	frame;		/* present frame: the last one that was entered */
-	unsigned int		nr_signals;	/* signal frames crossed, at most SFU_MAX_SIGNALS */
-	unsigned int		nr_switches;	/* stack switches, at most SFU_MAX_SWITCHES */
-	unsigned int		nr_frames[NR_SFU_METHODS];	/* callers found, by method */
+	bool			wants_code;	/* scan needed: return address is in no range */
+	bool			wants_keeps_fp;	/* scan needed: it finds out if code keeps FP */
+	struct sfu_frame	frame;		/* present frame: the frame entered last */
+	unsigned int		nr_signals;	/* signal frames that the walk has crossed */
+	unsigned int		nr_switches;	/* changes to a stack at lower addresses */
+	unsigned int		nr_frames[NR_SFU_METHODS];	/* callers found, by enum sfu_method */
 };
 
 /*
@@ -117,7 +117,6 @@ enum sfu_stop sfu_walk_check_caller(struct sfu_walk *walk, struct sfu_frame *cal
 enum sfu_stop sfu_walk_find_caller_above(struct sfu_walk *walk, const struct sframe_row *row,
 					 unsigned long below, struct sfu_frame *caller);
 
-/* Finds a caller above the stack pointer. See sfu_walk_find_caller_above(). */
 static inline enum sfu_stop sfu_walk_find_caller(struct sfu_walk *walk,
 						 const struct sframe_row *row,
 						 struct sfu_frame *caller)
@@ -125,14 +124,12 @@ static inline enum sfu_stop sfu_walk_find_caller(struct sfu_walk *walk,
 	return sfu_walk_find_caller_above(walk, row, walk->frame.sp, caller);
 }
 
-/* Returns the range of the frame's code, or NULL. */
 static inline struct sfu_range *sfu_walk_range_of(struct sfu_walk *walk,
 						  const struct sfu_frame *frame)
 {
 	return sfu_walk_find_range(walk, sfu_walk_lookup_ip(frame));
 }
 
-/* Calls sfu_section_find_row() for the section of @range, on the budget of the walk. */
 static inline int sfu_walk_find_row(struct sfu_walk *walk, struct sfu_range *range,
 				    unsigned long addr, struct sframe_row *row)
 {
@@ -158,7 +155,6 @@ static inline bool sfu_lacks_row(struct sfu_walk *walk, struct sfu_range *range,
 			 sfu_walk_find_row(walk, range, addr, &row) == -ENOENT);
 }
 
-/* Makes @caller the present frame of the walk, and counts it for @method. */
 static inline void sfu_walk_enter(struct sfu_walk *walk, const struct sfu_frame *caller,
 				  enum sfu_method method)
 {
