@@ -74,7 +74,7 @@ unsigned int sfu_chain_follow(struct sfu_walk *walk, u64 *ips, unsigned int max)
 /*
  * A chain has no frames in files without frame pointers, or at least this number: a single record
  * may be data, or belong to an outer caller. With 2, the record of an outer function that uses
- * alloca() counts, and skips callers. With 6, shallow stacks of SBCL end early.
+ * alloca() counts, and skips callers. With 6, shallow stacks of SBCL (a Lisp) end early.
  */
 #define MIN_IN_FILE	3
 
@@ -142,8 +142,7 @@ static unsigned int find_end(struct sfu_walk *walk, u64 *ips, unsigned int max,
  * Stores their addresses in @ips, and returns their number. In a valid chain, each record is at a
  * higher address than the last one, and each return address follows a call. The chain ends at an
  * entry point or a function with a row, or has MAX_LINKS links. Without a valid chain, returns 0,
- * and the walk does not change. SBCL needs chains: the prologues of its functions do not show that
- * they make records.
+ * and the walk does not change.
  */
 unsigned int sfu_chain_enter(struct sfu_walk *walk, u64 *ips, unsigned int max)
 {

@@ -142,9 +142,8 @@ bool sfu_is_entrypoint(struct sfu_walk *walk)
 }
 
 /*
- * Enters the caller of a frame without a row. Returns SFU_STOP_NONE. Without evidence for a caller,
- * returns SFU_STOP_ENTRYPOINT at an entry point, and SFU_STOP_NODATA elsewhere. Else
- * SFU_STOP_SIGNAL (at a signal frame), SFU_STOP_STACK or SFU_STOP_BUDGET.
+ * Enters the caller of a frame without a row. Returns SFU_STOP_NONE; SFU_STOP_ENTRYPOINT or
+ * SFU_STOP_NODATA without evidence for a caller; SFU_STOP_SIGNAL; SFU_STOP_STACK; SFU_STOP_BUDGET.
  */
 enum sfu_stop sfu_fallback_step(struct sfu_walk *walk)
 {

@@ -6,9 +6,9 @@
 #include "walk/walk.h"
 
 /*
- * Largest distance, in bytes, of frames of _start and of libc's start functions from
- * mm->start_stack, the first stack pointer of the process. glibc 2.36 to 2.41 needs more than half.
- * With the double, a frame of main() could be mistaken for a frame of libc.
+ * Largest distance, in bytes, from mm->start_stack (the first SP of the process) to a frame of
+ * _start or of libc's code that calls main(). glibc needs more than half. With the double, a frame
+ * of main() could be mistaken for a frame of libc.
  */
 #define SFU_MAX_START_STACK		768
 
@@ -35,7 +35,7 @@ static __always_inline bool sfu_is_known_entrypoint(const struct sfu_walk *walk)
 /* walk/record.c */
 extern bool sfu_proved_only;
 
-/* Returns true if FP is not aligned like a CFA, as in Go on arm64: see SFU_ARCH_LOW_RECORD. */
+/* Returns true if FP does not have the alignment of a CFA, as in Go's functions on arm64. */
 static __always_inline bool sfu_record_is_low(const struct sfu_frame *frame)
 {
 	return !IS_ALIGNED(frame->fp, SFU_ARCH_CFA_ALIGN);

@@ -31,8 +31,8 @@ enum fast_end {
 
 /* The state of the fast path, made by sfu_fast_callers() for the frames of one walk. */
 struct fast_walk {
-	unsigned long		sp;		/* SP of the frame; FAST_OUTSIDE: of its caller */
-	unsigned long		fp;		/* FP of the frame; FAST_OUTSIDE: of its caller */
+	unsigned long		sp;		/* stack pointer; FAST_OUTSIDE: of the caller */
+	unsigned long		fp;		/* frame pointer; FAST_OUTSIDE: of the caller */
 	unsigned long		ra;		/* FAST_OUTSIDE: return address to another range */
 	u64			key;		/* row cache key of the last frame */
 	u64			row;		/* FAST_OTHER: packed row of the last frame */
@@ -187,7 +187,6 @@ enum sfu_stop sfu_fast_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
 	if (walk->frame.sp_unverified || !walk->frame.sp || walk->frame.sp >= TASK_SIZE_MAX ||
 	    !IS_ALIGNED(walk->frame.sp, SFU_ARCH_CFA_ALIGN))
 		return SFU_STOP_NONE;
-	/* A structure assignment would first clear all members. */
 	fast.sp = walk->frame.sp;
 	fast.fp = walk->frame.fp;
 	fast.row = 0;

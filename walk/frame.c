@@ -154,9 +154,9 @@ static enum sfu_stop find_ra(struct sfu_walk *walk, const struct sframe_rule *ru
 }
 
 /*
- * Finds the caller's frame pointer. A function that realigns the stack has a rule that loads the
- * caller's FP from an address relative to FP. Compilers leave this rule in place after the epilogue
- * has restored FP. Then the address is outside of the frame, and FP itself is the result.
+ * Finds the caller's frame pointer. In a function that realigns its stack, a rule loads it from an
+ * address relative to FP. Compilers leave this rule in place after the epilogue has restored FP.
+ * Then the address is outside of the frame, and FP itself is the result.
  */
 static enum sfu_stop find_fp(struct sfu_walk *walk, const struct sframe_rule *rule,
 			     unsigned long cfa, unsigned long *fp)

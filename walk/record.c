@@ -56,9 +56,8 @@ bool sfu_record_is_proved(struct sfu_walk *walk, const struct sfu_frame *caller)
 	if (!here || !there || here->vma.file != there->vma.file)
 		return false;
 	/*
-	 * In a file with neither rows nor frame pointers, no callee has a row, so the record may
-	 * belong to any outer function. If the caller's code keeps frame pointers, the record
-	 * counts: the kernel's own walk finds this caller, too.
+	 * In a file with neither rows nor frame pointers, the record may belong to any outer
+	 * function. It counts if its code keeps FP: the kernel's own walk finds this caller, too.
 	 */
 	if (there->has_no_data && !sfu_keeps_fp(walk, caller))
 		return false;
@@ -66,9 +65,8 @@ bool sfu_record_is_proved(struct sfu_walk *walk, const struct sfu_frame *caller)
 }
 
 /*
- * Least distance, in bytes, from the stack pointer down to a frame record on another stack. Most
- * nearer records belong to functions that have returned. With half, more such records are accepted.
- * With the double, stacks that are near each other are not followed.
+ * Least distance, in bytes, from SP down to a frame record on another stack. Most nearer records
+ * belong to functions that have returned. With the double, stacks near each other are not followed.
  */
 #define MIN_STACK_DISTANCE	0x10000
 

@@ -9,7 +9,7 @@
  * A cached row has the number of its section. All processes that use a table share its number. A
  * section in the memory of a process gets a new number each time it is mapped. So a process that
  * writes to its section changes no rows of other processes, and new code at an old address finds no
- * old rows. Rows are only removed when a new row of their set replaces them.
+ * old rows. A row stays until a new row of its set replaces it.
  */
 #define pr_fmt(fmt) "sframe_unwind: " fmt
 

@@ -6,11 +6,10 @@
  * breakpoint, an instruction copied out of line, or a trampoline, no row describes the saved ip. So
  * the walk begins where the program would be without uprobes.
  *
- * Known gaps. The kernel replaces a return address before it lists the original as pending: a walk
- * between the two ends with "bad-ra". If the processor is interrupted while it stores the new
- * address byte by byte (rep movsb), a walk reads a mix of both addresses. On x86, the system call
- * uretprobe() changes ip before it lowers SP by three words: a sample between the two has a wrong
- * frame.
+ * Known gaps. A walk ends with "bad-ra" if the kernel has replaced a return address, and has not
+ * listed the original one as pending yet. A walk that interrupts a store byte by byte (rep movsb)
+ * reads a mix of both addresses. On x86, the system call uretprobe() changes ip before it lowers SP
+ * by three words: a sample between the two has a wrong frame.
  */
 #include <linux/uaccess.h>
 #include <linux/uprobes.h>
@@ -58,10 +57,9 @@ unsigned long sfu_uprobe_real_ra(struct sfu_walk *walk, unsigned long cfa, unsig
 }
 
 /*
- * If the frame is in the uretprobe trampoline, moves the frame to the return address of the probed
- * function. Until the trampoline pops its first word, the kernel may not have handled the
- * uretprobe, and the list of pending uretprobes has the return address. Later the stack has it, and
- * a matching entry of the list belongs to an outer function.
+ * Moves a frame in the uretprobe trampoline to the return address of the probed function. Until the
+ * trampoline pops its first word, the list of pending uretprobes may have the return address. Later
+ * the stack has it, and a matching entry of the list belongs to an outer function.
  */
 static void leave_trampoline(struct sfu_walk *walk)
 {

@@ -8,10 +8,7 @@
 #include "sframe_find.h"
 #include "walk/user.h"
 
-/*
- * sfu_user_read() without the KUnit stub. Most reads are short: each takes a few instructions here,
- * and several calls in copy_from_user_nofault().
- */
+/* sfu_user_read() without the KUnit stub. Short reads are faster than copy_from_user_nofault(). */
 int sfu_user_read_now(void *dst, unsigned long addr, size_t len)
 {
 	u8 *to = dst, val8;

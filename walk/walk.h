@@ -16,9 +16,8 @@
 #include "sframe_stats.h"
 
 /*
- * One walk crosses at most SFU_MAX_SIGNALS signal frames, and changes at most SFU_MAX_SWITCHES
- * times to a stack at lower addresses. No other step lowers SP. With half, stacks of nested signal
- * handlers, or of Go with cgo, end early.
+ * How often SP may fall in one walk: at a signal frame, and at a switch to a stack at lower
+ * addresses. With half, stacks of nested signal handlers, or of Go with cgo, end early.
  */
 #define SFU_MAX_SIGNALS		8
 #define SFU_MAX_SWITCHES	4
@@ -34,7 +33,7 @@
 
 /* One frame of the user stack: the frame that the walk has entered last, or a possible caller. */
 struct sfu_frame {
-	unsigned long	ip;		/* address in the code of the frame, reported to perf */
+	unsigned long	ip;		/* address in the function; reported to perf */
 	unsigned long	sp;		/* stack pointer at @ip */
 	unsigned long	fp;		/* value of the frame pointer register at @ip */
 	bool		is_activation;	/* sampled, or hit by a signal: @ip is no return address */
@@ -60,12 +59,12 @@ struct sfu_walk {
 	struct sfu_frame	frame;		/* present frame: the frame entered last */
 	unsigned int		nr_signals;	/* signal frames that the walk has crossed */
 	unsigned int		nr_switches;	/* changes to a stack at lower addresses */
-	unsigned int		nr_frames[NR_SFU_METHODS];	/* callers found, by enum sfu_method */
+	unsigned int		nr_frames[NR_SFU_METHODS];	/* callers found, by method */
 };
 
 /*
- * Returns the address for which to search the row of a frame. A call may be the last instruction of
- * its function or range. Its return address then belongs to other code, so one byte less is used.
+ * Returns the address for which to search the row of a frame. The return address of a call that is
+ * the last instruction of its function belongs to other code: the address before it is searched.
  */
 static inline unsigned long sfu_walk_lookup_ip(const struct sfu_frame *frame)
 {
@@ -145,7 +144,7 @@ static inline bool sfu_has_rows(const struct sfu_range *range)
 	return !sfu_section_is(&range->section, SFU_SECTION_NONE) && !range->section.entry_size;
 }
 
-/* Returns true if the section of @range certainly has no row for @addr. False if @range is NULL. */
+/* Returns true if a look-up has shown that @addr has no row. Returns false if @range is NULL. */
 static inline bool sfu_lacks_row(struct sfu_walk *walk, struct sfu_range *range,
 				 unsigned long addr)
 {
@@ -172,7 +171,7 @@ static inline bool sfu_walk_needs_scan(const struct sfu_walk *walk, enum sfu_sto
 	       (stop == SFU_STOP_NODATA && sfu_map_is_older_than_tables(walk->map));
 }
 
-/* walk/uprobe.c, with CONFIG_UPROBES. Called only if sfu_uprobe_is_used(). */
+/* walk/uprobe.c: only called if sfu_uprobe_is_used(), and only compiled with CONFIG_UPROBES */
 unsigned long sfu_uprobe_real_ra(struct sfu_walk *walk, unsigned long cfa, unsigned long ra);
 void sfu_uprobe_undo(struct sfu_walk *walk);
 void sfu_uprobe_leave(struct sfu_walk *walk);
