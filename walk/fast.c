@@ -31,20 +31,20 @@ enum fast_end {
 
 /* The state of the fast path, made by sfu_fast_callers() for the frames of one walk. */
 struct fast_walk {
-	unsigned long		sp;		/* stack pointer; FAST_OUTSIDE: of the caller */
-	unsigned long		fp;		/* frame pointer; FAST_OUTSIDE: of the caller */
+	unsigned long		sp;		/* SP of the last frame; FAST_OUTSIDE: its caller */
+	unsigned long		fp;		/* FP of the last frame; FAST_OUTSIDE: its caller */
 	unsigned long		ra;		/* FAST_OUTSIDE: return address to another range */
 	u64			key;		/* row cache key of the last frame */
 	u64			row;		/* FAST_OTHER: packed row of the last frame */
 	u64			*ips;		/* where to store the address of the next frame */
 	u64			*end;		/* end of the array that @ips points into */
-	unsigned long		first_ra;	/* lowest possible return address in the range */
+	unsigned long		first_ra;	/* lowest return address in the code range */
 	unsigned long		size;		/* length of the code range in bytes */
 	struct sfu_row_cache	cache;		/* row cache for the section of the range */
 	u64			section;	/* number of the section in row caches */
-	u64			key_of_ra;	/* row cache key of a caller minus return address */
+	u64			key_of_ra;	/* a row cache key minus its return address */
 	const struct sfu_table	*table;		/* table of the section, or NULL */
-	u64			linked_of_key;	/* address in the table minus row cache key */
+	u64			linked_of_key;	/* an address in the table minus its cache key */
 	unsigned int		nr_missed;	/* rows found in the table, not in the row cache */
 };
 
