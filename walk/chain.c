@@ -124,7 +124,7 @@ static unsigned int find_end(struct sfu_walk *walk, u64 *ips, unsigned int max,
 		outer = read_record(walk, frame, range, &caller);
 		if (!outer)
 			return 0;
-		/* Few entry points are in the range of their callee: this saves reads of code. */
+		/* To save reads of code: few entry points are in the range of their callee. */
 		may_be_entrypoint = outer != range || !sfu_record_links_up(&caller, frame);
 		caller.by_kept_fp = range->keeps_fp == SFRAME_KEEPS_FP_YES;
 		*frame = caller;

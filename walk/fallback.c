@@ -2,22 +2,23 @@
 /*
  * The fallback: finds the caller of a frame without a row, or of a frame whose row needs the stack
  * pointer while it is unverified. A wrong frame is worse than a short stack. So the walk ends where
- * no caller has evidence. The kinds of evidence, the strongest first:
+ * no caller has evidence:
  *
- *	kind		what shows the caller				checked by
- *	-------		---------------------				----------
- *	code		the instructions at the ip begin or end a	find_by_code()
- *			function, or are a PLT slot; exact
- *	proof		the call before the return address enters the	sfu_record_is_proved()
- *			present function; the callee has no row
- *	kept FP		the present code keeps frame pointers; may	sfu_record_is_kept(),
- *			skip a caller, as the kernel's own walk does	leaves_stack()
- *	link		arm64: where the link register leads to		sfu_arch_fallback()
- *	chain		all frame records up to a row or an entry	sfu_chain_enter()
- *			point, where no single one has evidence
+ *	kind	evidence			strength		checked by
+ *	-------	------------------------------	----------------------	----------------------
+ *	code	instructions at the ip that	exact			find_by_code()
+ *		begin or end a function
+ *	link	arm64: where the link register	exact, if it is not	sfu_arch_fallback()
+ *		leads to			used for data
+ *	proof	a call enters a function of	may skip callers in	sfu_record_is_proved()
+ *		this file that has no row	this file without row
+ *	kept FP	the code at the ip keeps frame	may skip a caller, as	sfu_record_is_kept(),
+ *		pointers			the kernel's walk does	leaves_stack()
+ *	chain	frame records up to a row or	may skip callers that	sfu_chain_enter()
+ *		an entry point			make no record
  *
- * A row with an unverified stack pointer needs evidence, too: a proof (is_proved(), in walk.c) or a
- * kept frame pointer (sfu_fallback_by_row()).
+ * A row with an unverified stack pointer needs evidence, too: a proof that the call enters exactly
+ * the function of the row (is_proved(), in walk.c), or a kept FP (sfu_fallback_by_row()).
  */
 #include "walk/fallback.h"
 
