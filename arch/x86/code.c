@@ -6,8 +6,8 @@
  * The process chooses the code, so it may have any bytes. Each function reads only bytes that its
  * caller has checked, or that it has copied from the process itself.
  */
-#include <linux/kernel.h>
-#include <linux/string.h>
+#include <linux/array_size.h>
+#include <linux/unaligned.h>
 
 #include "sframe_arch.h"
 #include "map/keeps_fp.h"
@@ -30,7 +30,7 @@ struct pattern {
 #define REG	0x0700		/* one of eight registers */
 
 /* Returns the length in bytes of the code at @addr, if it matches @pattern; else 0. */
-static unsigned int matches(const u8 *addr, const struct pattern *pattern)
+static unsigned int match_one(const u8 *addr, const struct pattern *pattern)
 {
 	const u8 *code = addr - pattern->before;
 	unsigned int i, bytes = 0;
@@ -46,17 +46,21 @@ static unsigned int matches(const u8 *addr, const struct pattern *pattern)
 	return bytes;
 }
 
-static s32 read_s32(const u8 *code)
-{
-	s32 val;
+/* MATCHES() tries one pattern, MATCH() those of an array. Both return the length of the code. */
+#define MATCHES(addr, before, ...) ({						\
+	static const struct pattern pattern = PATTERN(before, __VA_ARGS__);	\
+	match_one(addr, &pattern);						\
+})
+#define MATCH(addr, patterns)	match_any(addr, patterns, ARRAY_SIZE(patterns))
 
-	memcpy(&val, code, sizeof(val));
-	return val;
-}
-
-static bool is_endbr64(const u8 *code)
+/* Returns the length in bytes of the code at @addr, if it matches one of @patterns; else 0. */
+static unsigned int match_any(const u8 *addr, const struct pattern *patterns, unsigned int nr)
 {
-	return code[0] == 0xf3 && code[1] == 0x0f && code[2] == 0x1e && code[3] == 0xfa;
+	unsigned int i, bytes = 0;
+
+	for (i = 0; i < nr && !bytes; i++)
+		bytes = match_one(addr, &patterns[i]);
+	return bytes;
 }
 
 /* ---- calls ---- */
@@ -95,7 +99,7 @@ enum sfu_call sfu_arch_read_call(struct sfu_walk *walk, unsigned long ra,
 	/* If a mapping begins less than 7 bytes before @ra, the bytes before the mapping are 0. */
 	if (!sfu_walk_read_around(walk, code, ra, sizeof(code), 0))
 		return SFU_CALL_NONE;
-	*where = ra + read_s32(end - 4);
+	*where = ra + (s32)get_unaligned_le32(end - 4);
 	if (end[-5] == 0xe8)				/* call disp */
 		return SFU_CALL_DIRECT;
 	if (end[-6] == 0xff && end[-5] == 0x15)		/* call *disp(%rip) */
@@ -114,23 +118,14 @@ bool sfu_arch_is_sigreturn(struct sfu_walk *walk, unsigned long addr)
 
 #define PLT_BYTES	16
 
-/* Returns the length of the PLT slot @code, up to the end of its jump; 0 if it is no slot. */
-static unsigned int plt_slot_bytes(const u8 *code)
-{
-	/* [endbr64;] [bnd] jmp *disp(%rip). mold: endbr64; mov $index,%r11d; jmp *disp(%rip) */
-	static const struct pattern slots[] = {
-		PATTERN(0, 0xff, 0x25, ANY4),
-		PATTERN(0, 0xf2, 0xff, 0x25, ANY4),
-		PATTERN(0, 0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25, ANY4),
-		PATTERN(0, 0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25, ANY4),
-		PATTERN(0, 0xf3, 0x0f, 0x1e, 0xfa, 0x41, 0xbb, ANY4, 0xff, 0x25, ANY4),
-	};
-	unsigned int i, bytes = 0;
-
-	for (i = 0; i < ARRAY_SIZE(slots) && !bytes; i++)
-		bytes = matches(code, &slots[i]);
-	return bytes;
-}
+/* [endbr64;] [bnd] jmp *disp(%rip). mold: endbr64; mov $index,%r11d; jmp *disp(%rip) */
+static const struct pattern plt_slots[] = {
+	PATTERN(0, 0xff, 0x25, ANY4),
+	PATTERN(0, 0xf2, 0xff, 0x25, ANY4),
+	PATTERN(0, 0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25, ANY4),
+	PATTERN(0, 0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25, ANY4),
+	PATTERN(0, 0xf3, 0x0f, 0x1e, 0xfa, 0x41, 0xbb, ANY4, 0xff, 0x25, ANY4),
+};
 
 bool sfu_arch_read_plt(struct sfu_walk *walk, unsigned long addr, unsigned long *slot)
 {
@@ -139,8 +134,8 @@ bool sfu_arch_read_plt(struct sfu_walk *walk, unsigned long addr, unsigned long 
 
 	if (!sfu_walk_read_code(walk, code, addr, sizeof(code)))
 		return false;
-	bytes = plt_slot_bytes(code);
-	*slot = bytes ? addr + bytes + read_s32(code + bytes - 4) : 0;
+	bytes = MATCH(code, plt_slots);
+	*slot = bytes ? addr + bytes + (s32)get_unaligned_le32(code + bytes - 4) : 0;
 	return true;
 }
 
@@ -151,8 +146,8 @@ bool sfu_x86_pushes_index(struct sfu_walk *walk, unsigned long addr, unsigned lo
 
 	if (!sfu_walk_read_code(walk, code, addr, sizeof(code)))
 		return false;
-	i = is_endbr64(code) ? 4 : 0;
-	return code[i] == 0x68 && (u32)read_s32(code + i + 1) == index;
+	i = MATCHES(code, 0, 0xf3, 0x0f, 0x1e, 0xfa);
+	return code[i] == 0x68 && get_unaligned_le32(code + i + 1) == index;
 }
 
 /* ---- how functions begin ---- */
@@ -171,22 +166,18 @@ static bool sets_rbp(const u8 *code)
 				   (code[1] == 0x8b && code[2] == 0xec));
 }
 
-/* Returns true for instructions that make a frame: push of rbx or r12 to r15; sub $imm,%rsp. */
-static bool makes_room(const u8 *code)
-{
-	return code[0] == 0x53 || (code[0] == 0x41 && (code[1] & 0xfc) == 0x54) ||
-	       (code[0] == 0x48 && (code[1] == 0x83 || code[1] == 0x81) && code[2] == 0xec);
-}
+/* Instructions that make a frame: push of rbx or r12 to r15; sub $n,%rsp. */
+static const struct pattern makes_room[] = {
+	PATTERN(0, 0x53),
+	PATTERN(0, 0x41, 0x0300 | 0x54),
+	PATTERN(0, 0x48, 0x0200 | 0x81, 0xec),
+};
 
-/* Returns the length of the stack check in functions of Go: cmp 0x10(%r14),%rsp; jbe. */
-static unsigned int go_check_bytes(const u8 *code)
-{
-	if (code[0] != 0x49 || code[1] != 0x3b || code[2] != 0x66 || code[3] != 0x10)
-		return 0;
-	if (code[4] == 0x76)
-		return 6;
-	return code[4] == 0x0f && code[5] == 0x86 ? 10 : 0;
-}
+/* The stack check in functions of Go: cmp 0x10(%r14),%rsp; jbe. */
+static const struct pattern go_checks[] = {
+	PATTERN(0, 0x49, 0x3b, 0x66, 0x10, 0x76, ANY),
+	PATTERN(0, 0x49, 0x3b, 0x66, 0x10, 0x0f, 0x86, ANY4),
+};
 
 /* Returns true if a function may begin after @byte, the end of ret, nop, int3, or a long nop. */
 static bool ends_function(u8 byte)
@@ -197,9 +188,9 @@ static bool ends_function(u8 byte)
 /* Returns the length of what may precede push %rbp in a function: endbr64, and Go's stack check. */
 static unsigned int bytes_before_push(const u8 *code)
 {
-	unsigned int bytes = is_endbr64(code) ? 4 : 0;
+	unsigned int bytes = MATCHES(code, 0, 0xf3, 0x0f, 0x1e, 0xfa);
 
-	return bytes + go_check_bytes(code + bytes);
+	return bytes + MATCH(code + bytes, go_checks);
 }
 
 /*
@@ -210,7 +201,7 @@ static unsigned int rbp_is_set_at(const u8 *code)
 {
 	unsigned int i;
 
-	if (makes_room(code))
+	if (MATCH(code, makes_room))
 		return 0;
 	for (i = 0; i < MOVED_BETWEEN; i++)
 		if (sets_rbp(code + i))
@@ -221,33 +212,15 @@ static unsigned int rbp_is_set_at(const u8 *code)
 /* Returns how a function begins at @code, in compiled code at a multiple of TEXT_STEP. */
 static enum sframe_prologue text_start(const u8 *code)
 {
-	/* Not counted: _init and _fini, which every file has: sub $8,%rsp; add $8,%rsp. */
-	static const struct pattern empty =
-		PATTERN(0, 0x48, 0x83, 0xec, 0x08, 0x48, 0x83, 0xc4, 0x08);
-
 	if (!ends_function(code[-1]))
 		return SFRAME_PROLOGUE_NONE;
 	code += bytes_before_push(code);
 	if (code[0] == PUSH_RBP)
 		return rbp_is_set_at(code + 1) ? SFRAME_PROLOGUE_FP : SFRAME_PROLOGUE_OTHER;
-	return makes_room(code) && !matches(code, &empty) ? SFRAME_PROLOGUE_OTHER :
-							     SFRAME_PROLOGUE_NONE;
-}
-
-/* Returns the length of sub $n,%rsp; 0 if it is another instruction. */
-static unsigned int sub_rsp_bytes(const u8 *code)
-{
-	if (code[0] != 0x48 || code[2] != 0xec)
-		return 0;
-	return code[1] == 0x83 ? 4 : code[1] == 0x81 ? 7 : 0;
-}
-
-/* Returns the length of mov %rbp,n(%rsp); 0 if it is another instruction. */
-static unsigned int save_rbp_bytes(const u8 *code)
-{
-	if (code[0] != 0x48 || code[1] != 0x89 || code[3] != 0x24)
-		return 0;
-	return code[2] == 0x6c ? 5 : code[2] == 0xac ? 8 : 0;
+	/* Not counted: _init and _fini, which every file has: sub $8,%rsp; add $8,%rsp. */
+	if (MATCHES(code, 0, 0x48, 0x83, 0xec, 0x08, 0x48, 0x83, 0xc4, 0x08))
+		return SFRAME_PROLOGUE_NONE;
+	return MATCH(code, makes_room) ? SFRAME_PROLOGUE_OTHER : SFRAME_PROLOGUE_NONE;
 }
 
 /*
@@ -264,14 +237,8 @@ static bool jit_ends_function(const u8 *code)
 		PATTERN(7, 0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00),
 		PATTERN(8, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00),
 	};
-	unsigned int i;
 
-	if (code[-1])
-		return ends_function(code[-1]);
-	for (i = 0; i < ARRAY_SIZE(nops); i++)
-		if (matches(code, &nops[i]))
-			return true;
-	return false;
+	return code[-1] ? ends_function(code[-1]) : MATCH(code, nops);
 }
 
 /*
@@ -282,13 +249,19 @@ static bool jit_ends_function(const u8 *code)
  */
 static enum sframe_prologue jit_start(const u8 *code, bool is_aligned)
 {
-	unsigned int room = sub_rsp_bytes(code), save = room ? save_rbp_bytes(code + room) : 0;
+	/* sub $n,%rsp; mov %rbp,n(%rsp) */
+	static const struct pattern stores_rbp[] = {
+		PATTERN(0, 0x48, 0x83, 0xec, ANY, 0x48, 0x89, 0x6c, 0x24, ANY),
+		PATTERN(0, 0x48, 0x81, 0xec, ANY4, 0x48, 0x89, 0x6c, 0x24, ANY),
+		PATTERN(0, 0x48, 0x81, 0xec, ANY4, 0x48, 0x89, 0xac, 0x24, ANY4),
+	};
+	unsigned int bytes = MATCH(code, stores_rbp);
 
-	if (save)
-		return sets_rbp(code + room + save) ? SFRAME_PROLOGUE_FP : SFRAME_PROLOGUE_OTHER;
+	if (bytes)
+		return sets_rbp(code + bytes) ? SFRAME_PROLOGUE_FP : SFRAME_PROLOGUE_OTHER;
 	if (code[0] == PUSH_RBP && sets_rbp(code + 1))
 		return SFRAME_PROLOGUE_FP;
-	if (code[0] == PUSH_RBP && makes_room(code + 1) && code[-1] != 0x41)
+	if (code[0] == PUSH_RBP && MATCH(code + 1, makes_room) && code[-1] != 0x41)
 		return SFRAME_PROLOGUE_OTHER;
 	return is_aligned && jit_ends_function(code) && text_start(code) == SFRAME_PROLOGUE_OTHER ?
 	       SFRAME_PROLOGUE_OTHER : SFRAME_PROLOGUE_NONE;
@@ -328,14 +301,11 @@ static void set_row(struct sframe_row *row, u8 base, s32 off, bool has_pushed_rb
  */
 static u8 first_byte(const u8 *code, unsigned int off)
 {
-	static const struct pattern endbr64 = PATTERN(0, ANY, 0x0f, 0x1e, 0xfa);
-	static const struct pattern go_check = PATTERN(0, ANY, 0x3b, 0x66, 0x10);
-
 	if (code[0] != BREAKPOINT)
 		return code[0];
-	if (matches(code, &endbr64))
+	if (MATCHES(code, 0, ANY, 0x0f, 0x1e, 0xfa))	/* endbr64 */
 		return 0xf3;
-	if (matches(code, &go_check))
+	if (MATCHES(code, 0, ANY, 0x3b, 0x66, 0x10))	/* stack check of Go */
 		return 0x49;
 	return !off || sets_rbp(code + 1) ? PUSH_RBP : code[0];
 }
@@ -361,34 +331,38 @@ static bool row_of_prologue(const u8 *ip, unsigned int off, struct sframe_row *r
 /* Returns true for ret, repz ret and bnd ret. */
 static bool is_ret(const u8 *code)
 {
-	if (code[0] == 0xf3 || code[0] == 0xf2)
-		code++;
-	return code[0] == 0xc3;
+	return code[code[0] == 0xf3 || code[0] == 0xf2] == 0xc3;
 }
+
+static const struct pattern add_rsp[] = {
+	PATTERN(0, 0x48, 0x83, 0xc4, ANY),
+	PATTERN(0, 0x48, 0x81, 0xc4, ANY4),
+};
 
 /* Limits of an epilogue: registers that it pops, and bytes that it frees before the pops. */
 #define MAX_POPS	7
 #define MAX_ROOM	0x10000
 
+#define LEAVE		0xc9
 #define POP_RSP		0x5c
 #define POP_RBP		0x5d
 
 /* Sets @row for leave; ret, and for [add $n,%rsp;] pops; ret. */
 static bool row_of_epilogue(const u8 *code, struct sframe_row *row)
 {
-	unsigned int i, has_rex;
+	unsigned int i, has_rex, bytes = MATCH(code, add_rsp);
 	s32 room = 0;
 
-	if (code[0] == 0xc9) {
+	if (code[0] == LEAVE) {
 		set_row(row, SFU_ARCH_REG_FP, 16, true);
 		return is_ret(code + 1);
 	}
 	set_row(row, SFU_ARCH_REG_SP, 8, false);
-	if (code[0] == 0x48 && (code[1] == 0x83 || code[1] == 0x81) && code[2] == 0xc4) {
-		room = code[1] == 0x81 ? read_s32(code + 3) : (s8)code[3];
+	if (bytes) {
+		room = bytes == 7 ? (s32)get_unaligned_le32(code + 3) : (s8)code[3];
 		if (room <= 0 || room > MAX_ROOM || room % 8)
 			return false;
-		code += code[1] == 0x81 ? 7 : 4;
+		code += bytes;
 	}
 	for (i = 0; i < MAX_POPS && !is_ret(code); i++) {
 		has_rex = code[0] == 0x41;
@@ -406,12 +380,6 @@ static bool row_of_epilogue(const u8 *code, struct sframe_row *row)
 
 bool sfu_arch_read_row(struct sfu_walk *walk, struct sframe_row *row)
 {
-	/*
-	 * glibc's clone() and clone3() have no row from their system call to ret, because the child
-	 * runs there on another stack: test %rax,%rax; jl; je; ret.
-	 */
-	static const struct pattern after_clone =
-		PATTERN(2, 0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c, ANY, 0x74, ANY, 0xc3);
 	const struct sfu_frame *frame = &walk->frame;
 	u8 code[CODE_BEFORE + CODE_AFTER];
 	const u8 *ip = code + CODE_BEFORE;
@@ -424,7 +392,12 @@ bool sfu_arch_read_row(struct sfu_walk *walk, struct sframe_row *row)
 	if (!frame->is_activation)
 		return false;
 	set_row(row, SFU_ARCH_REG_SP, 8, false);
-	return matches(ip, &after_clone) || plt_slot_bytes(ip) || row_of_prologue(ip, off, row) ||
+	/*
+	 * glibc's clone() and clone3() have no row from their system call to ret, because the child
+	 * runs there on another stack: test %rax,%rax; jl; je; ret.
+	 */
+	return MATCHES(ip, 2, 0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c, ANY, 0x74, ANY, 0xc3) ||
+	       MATCH(ip, plt_slots) || row_of_prologue(ip, off, row) ||
 	       (off + TEXT_STEP < CODE_BEFORE && row_of_prologue(ip, off + TEXT_STEP, row));
 }
 
@@ -432,10 +405,11 @@ bool sfu_arch_read_row(struct sfu_walk *walk, struct sframe_row *row)
 
 unsigned long sfu_arch_child_branch(struct sfu_walk *walk, unsigned long ip)
 {
-	static const struct pattern branch = PATTERN(0, 0x48, 0x85, 0xc0, 0x7c, ANY, 0x74, ANY);
 	u8 code[7];
 
-	return sfu_walk_read_code(walk, code, ip, sizeof(code)) && matches(code, &branch) ?
+	/* test %rax,%rax; jl; je */
+	return sfu_walk_read_code(walk, code, ip, sizeof(code)) &&
+	       MATCHES(code, 0, 0x48, 0x85, 0xc0, 0x7c, ANY, 0x74, ANY) ?
 	       sizeof(code) + (s8)code[6] : 0;
 }
 
@@ -448,15 +422,11 @@ unsigned long sfu_arch_child_branch(struct sfu_walk *walk, unsigned long ip)
  */
 static bool starts_thread_of_musl(const u8 *ra)
 {
-	static const struct pattern low =
-		PATTERN(8, 0x0f, 0x05, 0x48, 0x8b, REG | 0x78, 0x08, 0xff, REG | 0x10,
-			0x48, 0x89, 0xc7, 0xe8);
-	static const struct pattern high =
-		PATTERN(9, 0x0f, 0x05, 0x49, 0x8b, REG | 0x78, 0x08, 0x41, 0xff, REG | 0x10,
-			0x48, 0x89, 0xc7, 0xe8);
-
-	return (matches(ra, &low) && (ra[-4] & 7) == (ra[-1] & 7)) ||
-	       (matches(ra, &high) && (ra[-5] & 7) == (ra[-1] & 7));
+	if (MATCHES(ra, 8, 0x0f, 0x05, 0x48, 0x8b, REG | 0x78, 0x08, 0xff, REG | 0x10,
+		    0x48, 0x89, 0xc7, 0xe8))
+		return (ra[-4] & 7) == (ra[-1] & 7);
+	return MATCHES(ra, 9, 0x0f, 0x05, 0x49, 0x8b, REG | 0x78, 0x08, 0x41, 0xff, REG | 0x10,
+		       0x48, 0x89, 0xc7, 0xe8) && (ra[-5] & 7) == (ra[-1] & 7);
 }
 
 static const struct {
@@ -483,10 +453,6 @@ static const struct {
 	  PATTERN(3, 0x55, 0xff, 0xe3, 0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x31, 0xff, 0xe8) },
 };
 
-/* libstdc++, for std::thread: call *0x10(%rax); mov (%rbx),%rax; mov %rbx,%rdi; call *8(%rax) */
-static const struct pattern cxx_thread =
-	PATTERN(3, 0xff, 0x50, 0x10, 0x48, 0x8b, 0x03, 0x48, 0x89, 0xdf, 0xff, 0x50, 0x08);
-
 /*
  * start_thread() of glibc, after the call of a thread's function: mov %rax,%fs:disp; three direct
  * calls. A positive disp is in the thread's descriptor: variables of programs and libraries have a
@@ -511,9 +477,8 @@ static bool exits_thread(struct sfu_walk *walk, const u8 *code, unsigned long ra
 	if (code[0] == 0x48 && code[1] == 0x98)
 		ra += 2;
 	else if (code[0] == 0xe9)
-		ra += 5 + read_s32(code + 1);
-	return sfu_walk_read_code(walk, after, ra, sizeof(after)) &&
-	       (matches(after, &thread_exits[0]) || matches(after, &thread_exits[1]));
+		ra += 5 + (s32)get_unaligned_le32(code + 1);
+	return sfu_walk_read_code(walk, after, ra, sizeof(after)) && MATCH(after, thread_exits);
 }
 
 /* Identifies the code at @ra. Sets @calls_cxx if it is libstdc++'s code for std::thread. */
@@ -527,9 +492,11 @@ static enum sfu_start read_start(struct sfu_walk *walk, unsigned long ra, bool *
 	if (!sfu_walk_read_code(walk, code, ra - START_BEFORE, sizeof(code)))
 		return SFU_START_NONE;
 	for (i = 0; i < ARRAY_SIZE(starts); i++)
-		if (matches(at_ra, &starts[i].pattern))
+		if (match_one(at_ra, &starts[i].pattern))
 			return starts[i].start;
-	*calls_cxx = matches(at_ra, &cxx_thread);
+	/* call *0x10(%rax); mov (%rbx),%rax; mov %rbx,%rdi; call *8(%rax) */
+	*calls_cxx = MATCHES(at_ra, 3, 0xff, 0x50, 0x10, 0x48, 0x8b, 0x03, 0x48, 0x89, 0xdf,
+			     0xff, 0x50, 0x08);
 	return starts_thread_of_musl(at_ra) || exits_thread(walk, at_ra, ra) ?
 	       SFU_START_THREAD : SFU_START_NONE;
 }

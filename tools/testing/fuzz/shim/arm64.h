@@ -42,14 +42,6 @@ struct fpsimd_context {
 	u8	bytes[528];
 };
 
-static inline u32 get_unaligned_le32(const void *from)
-{
-	u32 val;
-
-	memcpy(&val, from, sizeof(val));
-	return val;
-}
-
 static inline s32 sign_extend32(u32 val, int bit)
 {
 	return (s32)(val << (31 - bit)) >> (31 - bit);

@@ -237,6 +237,14 @@ struct mutex {
 #define atomic64_inc_return(v)	(++(v)->counter)
 
 /* Not random, so that a test does the same each time. */
+static inline u32 get_unaligned_le32(const void *from)
+{
+	u32 val;
+
+	memcpy(&val, from, sizeof(val));
+	return val;
+}
+
 static inline u64 get_random_u64(void)
 {
 	static u64 last;
