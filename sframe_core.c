@@ -21,44 +21,10 @@
 #include "sframe_find.h"
 
 const struct sframe_defect_info sframe_defects[] = {
-	[SFRAME_DEFECT_NONE] = { "none", "no defect" },
-	[SFRAME_DEFECT_SEGMENT] = { "segment", "segment does not lie in readable, loaded memory" },
-	[SFRAME_DEFECT_SHORT] = { "short", "shorter than its 28-byte header" },
-	[SFRAME_DEFECT_EMPTY] = { "empty", "all zero: nothing is described here" },
-	[SFRAME_DEFECT_MAGIC] = { "magic", "does not begin with the magic 0xdee2" },
-	[SFRAME_DEFECT_VERSION] = { "version", "version is not 1, 2 or 3" },
-	[SFRAME_DEFECT_FLAGS] = { "flags", "undefined flag bits are set" },
-	[SFRAME_DEFECT_ENDIAN] = { "endian", "byte order of another machine" },
-	[SFRAME_DEFECT_ABI] = { "abi", "ABI identifier is unknown or contradicts the byte order" },
-	[SFRAME_DEFECT_FOREIGN] = { "foreign", "made for another architecture" },
-	[SFRAME_DEFECT_UNLINKED] = {
-		"unlinked", "linked without regard to its format: all starts are wrong"
-	},
-	[SFRAME_DEFECT_FIXED] = { "fixed-offsets", "fixed FP or RA offset is not the ABI's" },
-	[SFRAME_DEFECT_FDEOFF] = { "fdeoff", "FDE table does not lie between header and FREs" },
-	[SFRAME_DEFECT_FREOFF] = { "freoff", "FRE sub-section begins beyond the end" },
-	[SFRAME_DEFECT_FRELEN] = { "fre-len", "FRE sub-section runs past the end" },
-	[SFRAME_DEFECT_NUM_FDES] = { "num-fdes", "more FDEs than the table has room for" },
-	[SFRAME_DEFECT_FDE_ORDER] = { "fde-order", "FDEs are marked sorted but are not" },
-	[SFRAME_DEFECT_FDE_RANGE] = { "fde-range", "FDE's function is not in user memory" },
-	[SFRAME_DEFECT_STALE] = {
-		"stale", "FDE's function is not in the file's code: the linker has discarded it"
-	},
-	[SFRAME_DEFECT_FRE_OFF] = { "fre-off", "FDE's rows begin past the end" },
-	[SFRAME_DEFECT_FRE_TYPE] = { "fre-type", "row address type is undefined" },
-	[SFRAME_DEFECT_FDE_TYPE] = { "fde-type", "FDE type is undefined" },
-	[SFRAME_DEFECT_REP_SIZE] = { "rep-size", "repetitive FDE has block size 0" },
-	[SFRAME_DEFECT_FRE_CUT] = { "fre-cut", "row runs past the end" },
-	[SFRAME_DEFECT_FRE_ORDER] = { "fre-order", "rows do not ascend" },
-	[SFRAME_DEFECT_WORD_SIZE] = { "word-size", "row's word size is undefined" },
-	[SFRAME_DEFECT_NR_WORDS] = { "nr-words", "row's word count does not fit its form" },
-	[SFRAME_DEFECT_FLEX_CFA] = { "flex-cfa", "flexible row's CFA is not based on a register" },
-	[SFRAME_DEFECT_REGNUM] = { "regnum", "row names a register that cannot be known" },
-	[SFRAME_DEFECT_OFFSET] = { "offset", "row's CFA offset does not fit 32 bits" },
-	[SFRAME_DEFECT_COSTLY] = { "costly", "functions take too much work to compile" },
+#define DEFECT(defect, name, text)	[defect] = { name, text },
+#include "sframe_defects.h"
+#undef DEFECT
 };
-
-static_assert(ARRAY_SIZE(sframe_defects) == NR_SFRAME_DEFECTS);
 
 /* The properties of an ABI that the decoder needs. */
 struct abi {
@@ -97,22 +63,25 @@ static u32 get32(const struct sframe_header *hdr, u32 v)
 	return hdr->swapped ? swab32(v) : v;
 }
 
+/* Checks the first fields of the header, which have one byte each, except the magic. */
 static int check_preamble(struct sframe_header *hdr, struct sframe_reader *rd,
 			  const struct sframe_raw_header *raw)
 {
-	static const u8 known_flags[] = {
-		[SFRAME_VERSION_1] = SFRAME_F_FDE_SORTED | SFRAME_F_FRAME_POINTER,
-		[SFRAME_VERSION_2] = SFRAME_F_FDE_SORTED | SFRAME_F_FRAME_POINTER |
-				     SFRAME_F_FDE_FUNC_START_PCREL,
-		[SFRAME_VERSION_3] = SFRAME_F_FDE_SORTED |
-				     SFRAME_F_FDE_FUNC_START_PCREL,
+	static const struct {
+		u8	fde_size;
+		u8	flags;		/* defined flags */
+	} versions[] = {
+		[SFRAME_VERSION_1] = { sizeof(struct sframe_raw_fde_v1),
+				       SFRAME_F_FDE_SORTED | SFRAME_F_FRAME_POINTER },
+		[SFRAME_VERSION_2] = { sizeof(struct sframe_raw_fde_v2),
+				       SFRAME_F_FDE_SORTED | SFRAME_F_FRAME_POINTER |
+				       SFRAME_F_FDE_FUNC_START_PCREL },
+		[SFRAME_VERSION_3] = { sizeof(struct sframe_raw_fde_v3),
+				       SFRAME_F_FDE_SORTED | SFRAME_F_FDE_FUNC_START_PCREL },
 	};
-	static const u8 fde_sizes[] = {
-		[SFRAME_VERSION_1] = sizeof(struct sframe_raw_fde_v1),
-		[SFRAME_VERSION_2] = sizeof(struct sframe_raw_fde_v2),
-		[SFRAME_VERSION_3] = sizeof(struct sframe_raw_fde_v3),
-	};
-	u8 version;
+	const u8 version = array_index_nospec(raw->version, ARRAY_SIZE(versions));
+	const u8 abi = array_index_nospec(raw->abi_arch, ARRAY_SIZE(abis));
+	const bool is_big_endian = *(const u8 *)&raw->magic == (SFRAME_MAGIC >> 8);
 
 	if (raw->magic == 0) {
 		rd->defect = SFRAME_DEFECT_EMPTY;
@@ -120,32 +89,21 @@ static int check_preamble(struct sframe_header *hdr, struct sframe_reader *rd,
 	}
 	if (raw->magic != SFRAME_MAGIC && raw->magic != SFRAME_MAGIC_SWAPPED)
 		return sframe_malformed(rd, SFRAME_DEFECT_MAGIC);
-	version = array_index_nospec(raw->version, ARRAY_SIZE(fde_sizes));
 	if (raw->version < SFRAME_VERSION_1 || raw->version > SFRAME_VERSION_3)
 		return sframe_malformed(rd, SFRAME_DEFECT_VERSION);
-	if (raw->flags & ~known_flags[version])
+	if (raw->flags & ~versions[version].flags)
 		return sframe_malformed(rd, SFRAME_DEFECT_FLAGS);
-
-	hdr->swapped = raw->magic == SFRAME_MAGIC_SWAPPED;
-	hdr->version = version;
-	hdr->flags = raw->flags;
-	hdr->fde_size = fde_sizes[version];
-	return 0;
-}
-
-static int check_abi(struct sframe_header *hdr, struct sframe_reader *rd,
-		     const struct sframe_raw_header *raw)
-{
-	bool big_endian = *(const u8 *)&raw->magic == (SFRAME_MAGIC >> 8);
-	u8 abi = array_index_nospec(raw->abi_arch, ARRAY_SIZE(abis));
-
 	if (raw->abi_arch == 0 || raw->abi_arch >= ARRAY_SIZE(abis) ||
-	    abis[abi].is_big_endian != big_endian)
+	    abis[abi].is_big_endian != is_big_endian)
 		return sframe_malformed(rd, SFRAME_DEFECT_ABI);
 	if (raw->cfa_fixed_fp_offset != 0 || raw->cfa_fixed_ra_offset != abis[abi].ra.off)
 		return sframe_malformed(rd, SFRAME_DEFECT_FIXED);
 
+	hdr->swapped = raw->magic == SFRAME_MAGIC_SWAPPED;
+	hdr->version = version;
+	hdr->flags = raw->flags;
 	hdr->abi = abi;
+	hdr->fde_size = versions[version].fde_size;
 	return 0;
 }
 
@@ -175,18 +133,11 @@ static int check_layout(struct sframe_header *hdr, struct sframe_reader *rd,
 	return 0;
 }
 
-/**
- * sframe_header_check() - check the header of a section
- * @hdr: set to the checked header
- * @rd: set to the defect; no bytes are read
- * @raw: the header as it is stored
- * @addr: address of the section in the address space of the code that it describes
- * @len: maximum length of the section in bytes
- *
- * Implements "SFrame Header" of the specification, for all versions, both byte orders and all ABIs.
- * A caller that serves one ABI compares &sframe_header.abi.
- *
- * Return: 0; -EBADMSG with a defect; -ENOENT for a section of zeros, which linkers may leave.
+/*
+ * Checks @raw, the stored header of a section at @addr with at most @len bytes, and sets @hdr to
+ * it. Implements "SFrame Header" of the specification, for all versions, byte orders and ABIs: a
+ * caller that handles one ABI compares &sframe_header.abi. Reads no other bytes; of @rd, only the
+ * defect is set. Returns -ENOENT for a section of zeros, which linkers may leave.
  */
 int sframe_header_check(struct sframe_header *hdr, struct sframe_reader *rd,
 			const struct sframe_raw_header *raw, u64 addr, u64 len)
@@ -194,8 +145,7 @@ int sframe_header_check(struct sframe_header *hdr, struct sframe_reader *rd,
 	if (len < sizeof(*raw))
 		return sframe_malformed(rd, SFRAME_DEFECT_SHORT);
 	*hdr = (struct sframe_header){ .addr = addr, .code_end = ~0ULL >> 1 };
-	return check_preamble(hdr, rd, raw) ?: check_abi(hdr, rd, raw) ?:
-	       check_layout(hdr, rd, raw, len);
+	return check_preamble(hdr, rd, raw) ?: check_layout(hdr, rd, raw, len);
 }
 
 /*
@@ -238,27 +188,22 @@ static int mend_s390x_cfa(const struct sframe_header *hdr, struct sframe_reader 
 
 	if (hdr->abi != SFRAME_ABI_S390X_BE)
 		return 0;
-	if (off != (s32)off)
-		return sframe_unsupported(rd, SFRAME_DEFECT_OFFSET);
 	cfa->off = off;
-	return 0;
+	return off == cfa->off ? 0 : sframe_unsupported(rd, SFRAME_DEFECT_OFFSET);
 }
 
 /* Corrects the RA or FP rule for s390x: 0 means "no rule", and in V2 an odd word is a register. */
 static int mend_s390x_saved(const struct sframe_header *hdr, struct sframe_reader *rd,
 			    struct sframe_rule *rule)
 {
-	s32 word = rule->off;
+	const s32 word = rule->off;
 
-	if (rule->how != SFRAME_RULE_CFA_MEM)
-		return 0;
-	if (!word) {
+	if (!word)
 		rule->how = SFRAME_RULE_SAME;
-	} else if (hdr->version == SFRAME_VERSION_2 && SFRAME_S390X_REG_WORD_P(word)) {
-		*rule = (struct sframe_rule){ .how = SFRAME_RULE_REG };
-		return set_register(hdr, rd, rule, SFRAME_S390X_REGNUM((u32)word));
-	}
-	return 0;
+	if (!word || hdr->version != SFRAME_VERSION_2 || !SFRAME_S390X_REG_WORD_P(word))
+		return 0;
+	*rule = (struct sframe_rule){ .how = SFRAME_RULE_REG };
+	return set_register(hdr, rd, rule, SFRAME_S390X_REGNUM((u32)word));
 }
 
 static noinline int mend_s390x(const struct sframe_header *hdr, struct sframe_reader *rd,
