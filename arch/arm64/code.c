@@ -86,11 +86,7 @@ static bool matches(const u8 *code, const u64 *sequence)
 	return true;
 }
 
-struct sequence {
-	u64	insns[MAX_SEQUENCE];
-};
-
-#define MATCHES(code, ...)	matches(code, ((const struct sequence){ { __VA_ARGS__ } }).insns)
+#define MATCHES(code, ...)	matches(code, (const u64 [MAX_SEQUENCE]){ __VA_ARGS__ })
 
 static bool is_ret(u32 insn)
 {

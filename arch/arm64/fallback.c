@@ -37,23 +37,7 @@ enum link {
 	LINK_TO_SAME_FILE,
 };
 
-/* Sets @linked to the caller by the link register. Its ip is 0 if the register is unknown. */
-static enum sfu_stop find_linked(struct sfu_walk *walk, struct sfu_frame *linked)
-{
-	enum sfu_stop stop;
-
-	*linked = (struct sfu_frame){
-		.sp = walk->frame.sp,
-		.fp = walk->frame.fp,
-	};
-	if (!sfu_walk_has_registers(&walk->frame))
-		return SFU_STOP_NONE;
-	stop = sfu_walk_read_register(walk, SFU_ARCH_REG_RA, &linked->ip);
-	linked->ip = sfu_arch_strip_ra(linked->ip);
-	return stop;
-}
-
-/* Classifies the target of the link register. */
+/* Classifies the target of the link register. @by_fp: the caller in the frame record, or ip 0. */
 static enum link classify_link(struct sfu_walk *walk, const struct sfu_frame *linked,
 			       const struct sfu_frame *by_fp)
 {
@@ -62,7 +46,7 @@ static enum link classify_link(struct sfu_walk *walk, const struct sfu_frame *li
 	if (!linked->ip)
 		return LINK_UNKNOWN;
 	here = sfu_walk_find_range(walk, walk->frame.ip);
-	there = sfu_walk_find_range(walk, sfu_walk_lookup_ip(linked));
+	there = sfu_walk_range_of(walk, linked);
 	if (!there)
 		return LINK_UNKNOWN;
 	if (here && there->vma.file != here->vma.file)
@@ -72,8 +56,7 @@ static enum link classify_link(struct sfu_walk *walk, const struct sfu_frame *li
 
 static bool is_linked_sound(struct sfu_walk *walk, const struct sfu_frame *linked)
 {
-	return IS_ALIGNED(linked->sp, SFU_ARCH_CFA_ALIGN) &&
-	       sfu_walk_find_range(walk, sfu_walk_lookup_ip(linked)) &&
+	return IS_ALIGNED(linked->sp, SFU_ARCH_CFA_ALIGN) && sfu_walk_range_of(walk, linked) &&
 	       sfu_call_may_return_to(walk, linked->ip);
 }
 
@@ -90,62 +73,45 @@ static bool is_entered_by_link(struct sfu_walk *walk, const struct sfu_frame *li
 	       sfu_arm64_keeps_link(walk, func, walk->frame.ip);
 }
 
-/* Accepts @caller, found by the frame pointer, if it has evidence. */
-static enum sfu_stop follow_fp(struct sfu_walk *walk, struct sfu_frame *caller, bool may_be_proved)
+enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller)
 {
+	struct sfu_frame linked = { .sp = walk->frame.sp, .fp = walk->frame.fp }, by_fp = {};
+	enum link link = LINK_FROM_PLT;
+	enum sfu_stop stop;
+	bool may_be_proved;
+
+	if (sfu_walk_has_registers(&walk->frame)) {
+		stop = sfu_walk_read_register(walk, SFU_ARCH_REG_RA, &linked.ip);
+		if (stop)
+			return stop;
+		linked.ip = sfu_arch_strip_ra(linked.ip);
+	}
+	if (!linked.ip || !sfu_arm64_is_in_plt(walk, walk->frame.ip)) {
+		if (!sfu_record_find(walk, &by_fp))
+			by_fp.ip = 0;
+		link = classify_link(walk, &linked, &by_fp);
+	}
+
+	if (link != LINK_UNKNOWN && is_linked_sound(walk, &linked) &&
+	    (link != LINK_TO_SAME_FILE || is_entered_by_link(walk, &linked))) {
+		/* If the frame record has this address, too, it is the record of this function. */
+		*caller = by_fp.ip == linked.ip ? by_fp : linked;
+		/* SP is certain in a PLT slot and after is_entered_by_link() only. */
+		caller->sp_unverified = link == LINK_TO_OTHER_FILE;
+		return SFU_STOP_NONE;
+	}
+	if (!by_fp.ip)
+		return SFU_STOP_NODATA;
+	may_be_proved = link == LINK_UNKNOWN ||
+			(link == LINK_TO_SAME_FILE &&
+			 sfu_lacks_row(walk, sfu_walk_range_of(walk, &linked),
+				       sfu_walk_lookup_ip(&linked)));
+	*caller = by_fp;
 	if (!sfu_record_is_kept(walk, caller) &&
 	    !(may_be_proved && sfu_record_is_proved(walk, caller)))
 		return SFU_STOP_NODATA;
 	caller->sp_unverified = true;
 	return SFU_STOP_NONE;
-}
-
-enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller)
-{
-	struct sfu_frame linked, by_fp;
-	enum link link = LINK_FROM_PLT;
-	bool has_record = false;
-	enum sfu_stop stop;
-
-	stop = find_linked(walk, &linked);
-	if (stop)
-		return stop;
-	if (!linked.ip || !sfu_arm64_is_in_plt(walk, walk->frame.ip)) {
-		has_record = sfu_record_find(walk, &by_fp);
-		if (!has_record)
-			by_fp = (struct sfu_frame){};
-		link = classify_link(walk, &linked, &by_fp);
-	}
-
-	if (has_record)
-		*caller = by_fp;
-	switch (link) {
-	case LINK_FROM_PLT:
-	case LINK_TO_OTHER_FILE:
-		if (!is_linked_sound(walk, &linked))
-			break;
-		/* If the frame record has this address, too, it is the record of this function. */
-		if (!has_record || by_fp.ip != linked.ip)
-			*caller = linked;
-		/* A PLT slot has no frame: SP is right. Other code may have moved SP already. */
-		caller->sp_unverified = link == LINK_TO_OTHER_FILE;
-		return SFU_STOP_NONE;
-	case LINK_TO_SAME_FILE:
-		if (is_linked_sound(walk, &linked) && is_entered_by_link(walk, &linked)) {
-			*caller = linked;
-			return SFU_STOP_NONE;
-		}
-		if (has_record)
-			return follow_fp(walk, caller,
-					 sfu_lacks_row(walk, sfu_walk_range_of(walk, &linked),
-						       sfu_walk_lookup_ip(&linked)));
-		break;
-	case LINK_UNKNOWN:
-		if (has_record)
-			return follow_fp(walk, caller, true);
-		break;
-	}
-	return has_record ? follow_fp(walk, caller, false) : SFU_STOP_NODATA;
 }
 
 /* Not needed: on arm64, rows of the loader's binding code find the CFA by SP. */

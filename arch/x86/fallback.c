@@ -48,13 +48,6 @@ static bool calls_unbound(struct sfu_walk *walk, unsigned long ra, unsigned long
 	       sfu_call_find_callee(walk, ra, &func) && sfu_x86_pushes_index(walk, func, index);
 }
 
-static bool is_of_binding(const struct sframe_row *row)
-{
-	return row->cfa.how == SFRAME_RULE_REG && row->cfa.reg == REG_BX &&
-	       row->cfa.off == BINDING_CFA && row->ra.how == SFRAME_RULE_CFA_MEM &&
-	       row->ra.off == -8 && row->fp.how == SFRAME_RULE_SAME;
-}
-
 bool sfu_arch_find_binding(struct sfu_walk *walk, const struct sframe_row *row,
 			   struct sfu_frame *caller)
 {
@@ -62,7 +55,9 @@ bool sfu_arch_find_binding(struct sfu_walk *walk, const struct sframe_row *row,
 	unsigned long words[32], addr;	/* read from one page: aligned to their size */
 	unsigned int i;
 
-	if (!is_of_binding(row))
+	if (row->cfa.how != SFRAME_RULE_REG || row->cfa.reg != REG_BX ||
+	    row->cfa.off != BINDING_CFA || row->ra.how != SFRAME_RULE_CFA_MEM ||
+	    row->ra.off != -8 || row->fp.how != SFRAME_RULE_SAME)
 		return false;
 	for (addr = round_down(sp, sizeof(words)); addr < end; addr += sizeof(words)) {
 		if (!sfu_walk_read_code(walk, words, addr, sizeof(words)) ||

@@ -12,28 +12,19 @@
 #define BREAKPOINT		0xcc
 #define BREAKPOINT_BYTES	1
 
-/* Finds the caller by @row. Returns the target of the call before its return address, or 0. */
-static unsigned long find_called(struct sfu_walk *walk, const struct sframe_row *row)
+/*
+ * Finds the caller by the row at the ip. Returns the address of the function that the call before
+ * the return address enters; 0 if one of them is unknown.
+ */
+static unsigned long find_called(struct sfu_walk *walk, struct sfu_range *range)
 {
 	struct sfu_frame caller;
-	unsigned long callee;
-
-	return !sfu_walk_find_caller(walk, row, &caller) &&
-	       sfu_call_find_callee(walk, caller.ip, &callee) ? callee : 0;
-}
-
-/* find_called() by the row of the breakpoint, which is before the ip. */
-static unsigned long find_called_before(struct sfu_walk *walk, struct sfu_range *range)
-{
-	struct sfu_frame *frame = &walk->frame;
-	unsigned long called = 0;
 	struct sframe_row row;
+	unsigned long func;
 
-	frame->ip -= BREAKPOINT_BYTES;
-	if (!sfu_walk_find_row(walk, range, frame->ip, &row))
-		called = find_called(walk, &row);
-	frame->ip += BREAKPOINT_BYTES;
-	return called;
+	return !sfu_walk_find_row(walk, range, walk->frame.ip, &row) &&
+	       !sfu_walk_find_caller(walk, &row, &caller) &&
+	       sfu_call_find_callee(walk, caller.ip, &func) ? func : 0;
 }
 
 /* Returns true if the kernel is certainly handling a breakpoint of current. */
@@ -48,60 +39,46 @@ static bool is_in_breakpoint(void)
 #endif
 }
 
-/* Returns true if a breakpoint is before the ip, inside a function. @here: the row at the ip. */
-static bool follows_breakpoint(struct sfu_walk *walk, struct sfu_range *range,
-			       struct sframe_row *here)
-{
-	unsigned long ip = walk->frame.ip;
-	u8 code[BREAKPOINT_BYTES + 1];
-
-	if (!range || !sfu_walk_read_code(walk, code, ip - BREAKPOINT_BYTES, sizeof(code)))
-		return false;
-	/* An ip at a breakpoint needs no change. Two breakpoints in a row may be padding. */
-	if (code[0] != BREAKPOINT || code[BREAKPOINT_BYTES] == BREAKPOINT ||
-	    sfu_walk_find_row(walk, range, ip, here))
-		return false;
-	here->func = sfu_walk_find_function(walk, here, ip);
-	return here->func != ip;
-}
-
 /*
- * Returns true if a breakpoint has been hit, and the kernel has not set the ip back to it yet. At
- * first TIF_UPROBE shows this, later the RCU tasks trace lock that the kernel holds. For a few
+ * Sets the ip back to a breakpoint that has been hit, if the kernel has not done so yet. At first
+ * TIF_UPROBE shows this, later the RCU tasks trace lock that the kernel holds. For a few
  * instructions in between, only the stack shows whether the replaced instruction has run. Of the
  * row at the ip and the row at the breakpoint, the valid one finds a return address after a call of
  * this function (or of any function, if a jump has entered this one). 6.1 takes no such lock:
  * there, only the stack shows it until the ip is set back.
  */
-static bool is_after_breakpoint(struct sfu_walk *walk)
+bool sfu_arch_leave_breakpoint(struct sfu_walk *walk)
 {
 	struct sfu_frame *frame = &walk->frame;
 	struct sfu_range *range = sfu_walk_find_range(walk, frame->ip);
-	unsigned long called_before;
-	struct sframe_row here;
-	bool is_called;
+	unsigned long func, called, called_before;
+	u8 code[BREAKPOINT_BYTES + 1];
+	struct sframe_row row;
 
-	if (!follows_breakpoint(walk, range, &here))
+	if (!range || !sfu_walk_read_code(walk, code, frame->ip - BREAKPOINT_BYTES, sizeof(code)))
 		return false;
-	if (is_in_breakpoint())
+	/* An ip at a breakpoint needs no change. Two breakpoints in a row may be padding. */
+	if (code[0] != BREAKPOINT || code[BREAKPOINT_BYTES] == BREAKPOINT ||
+	    sfu_walk_find_row(walk, range, frame->ip, &row))
+		return false;
+	func = sfu_walk_find_function(walk, &row, frame->ip);
+	if (func == frame->ip)
+		return false;
+	if (is_in_breakpoint()) {
+		frame->ip -= BREAKPOINT_BYTES;
 		return true;
-	is_called = find_called(walk, &here) == here.func;
-	if (is_called && frame->ip - BREAKPOINT_BYTES != here.func)
-		return false;
+	}
+	called = find_called(walk, range);
+	frame->ip -= BREAKPOINT_BYTES;
 	/*
 	 * If both rows find the call, the replaced instruction does not move the stack pointer. The
 	 * first instruction of a function is then longer than a byte, so the ip is in its middle.
 	 */
-	called_before = find_called_before(walk, range);
-	return is_called ? called_before == here.func : called_before;
-}
-
-bool sfu_arch_leave_breakpoint(struct sfu_walk *walk)
-{
-	if (!is_after_breakpoint(walk))
-		return false;
-	walk->frame.ip -= BREAKPOINT_BYTES;
-	return true;
+	called_before = find_called(walk, range);
+	if (called == func ? called_before == func && frame->ip == func : called_before)
+		return true;
+	frame->ip += BREAKPOINT_BYTES;
+	return false;
 }
 
 /*
@@ -148,37 +125,6 @@ static bool is_page_call(struct sfu_walk *walk, unsigned long addr, u32 *freed)
 	       PAGE_ALIGNED(to) && !read_page(walk, to, freed);
 }
 
-/* Returns true if a lea has moved SP before the page call at @addr. The lea may be gone by now. */
-static bool is_moved_call(struct sfu_walk *walk, unsigned long addr)
-{
-	u32 freed;
-
-	return is_page_call(walk, addr, &freed) && freed == MOVED;
-}
-
-/*
- * Undoes an optimized uprobe outside of its page. At the call, lea has moved the stack pointer. At
- * the lea, the kernel may be about to return to the page: it lowers the stack pointer first and
- * sets the ip last, and the probe may be removed meanwhile.
- */
-static bool leave_call(struct sfu_walk *walk)
-{
-	struct sfu_frame *frame = &walk->frame;
-	unsigned long ra;
-
-	if (is_moved_call(walk, frame->ip)) {
-		frame->ip -= MOVE_BYTES;
-		frame->sp += MOVED;
-		return true;
-	}
-	if (!is_moved_call(walk, frame->ip + MOVE_BYTES))
-		return false;
-	if (!sfu_walk_read_word(walk, frame->sp + PAGE_PUSHES, &ra) &&
-	    ra == frame->ip + MOVE_BYTES + CALL_BYTES)
-		frame->sp += PAGE_PUSHES + sizeof(ra) + MOVED;
-	return true;
-}
-
 /* Reads the address at @sp. Returns true if a call of the uprobe page is before this address. */
 static bool read_return(struct sfu_walk *walk, unsigned long sp, unsigned long *ra)
 {
@@ -219,9 +165,31 @@ static bool leave_page(struct sfu_walk *walk)
 	return true;
 }
 
+/*
+ * Outside of the page, the stack pointer needs to be undone only if a lea has moved it before the
+ * call; the lea may be gone by now. At the call, SP has moved. At the lea, the kernel may be about
+ * to return to the page: it lowers SP first and sets the ip last, and the probe may be removed
+ * meanwhile.
+ */
 bool sfu_arch_leave_call(struct sfu_walk *walk)
 {
-	return leave_page(walk) || leave_call(walk);
+	struct sfu_frame *frame = &walk->frame;
+	unsigned long ra;
+	u32 freed;
+
+	if (leave_page(walk))
+		return true;
+	if (is_page_call(walk, frame->ip, &freed) && freed == MOVED) {
+		frame->ip -= MOVE_BYTES;
+		frame->sp += MOVED;
+		return true;
+	}
+	if (!is_page_call(walk, frame->ip + MOVE_BYTES, &freed) || freed != MOVED)
+		return false;
+	if (!sfu_walk_read_word(walk, frame->sp + PAGE_PUSHES, &ra) &&
+	    ra == frame->ip + MOVE_BYTES + CALL_BYTES)
+		frame->sp += PAGE_PUSHES + sizeof(ra) + MOVED;
+	return true;
 }
 
 /*
