@@ -2,14 +2,13 @@
 /*
  * The decoder: finds the row of an address in the bytes of an SFrame section.
  *
- * The bytes are not trusted, and may change between two reads. So each number is read once, and
+ * The section is not trusted, and may change between two reads. So each number is read once, and
  * checked against the bounds of the header. A number that indexes a table is masked, too, because
  * the processor may mispredict the check.
  *
  * sframe_find.h searches for the row, and is inlined for each kind of memory. This file checks the
- * header, decodes rows, and reads sections in a buffer. It takes no lock, allocates and logs
- * nothing, and uses no interface of the kernel: it compiles unchanged in the module, in tests and
- * in programs, and runs in any context.
+ * header, decodes rows, and reads sections in a buffer. It uses no lock, no allocation and no
+ * function of the kernel, so it also compiles for programs, and runs in any context.
  *
  * All functions use these errors:
  *   -ENOENT	nothing is known for this address
@@ -26,9 +25,9 @@ const struct sframe_defect_info sframe_defects[] = {
 #undef DEFECT
 };
 
-/* The properties of an ABI that the decoder needs. */
+/* What differs between architectures in the format. */
 struct abi {
-	struct sframe_rule ra;	/* the rule of a row that stores no rule for the RA */
+	struct sframe_rule ra;	/* for rows that store no rule for the return address */
 	bool	is_big_endian;
 	u8	sp;		/* DWARF register numbers */
 	u8	fp;
@@ -63,7 +62,6 @@ static u32 get32(const struct sframe_header *hdr, u32 v)
 	return hdr->swapped ? swab32(v) : v;
 }
 
-/* Checks the first fields of the header, which have one byte each, except the magic. */
 static int check_preamble(struct sframe_header *hdr, struct sframe_reader *rd,
 			  const struct sframe_raw_header *raw)
 {
@@ -107,7 +105,7 @@ static int check_preamble(struct sframe_header *hdr, struct sframe_reader *rd,
 	return 0;
 }
 
-/* All sums are 64 bits wide, because every field can be 2^32 - 1. */
+/* Checks offsets and lengths in the header. Each may be 2^32 - 1: all sums have 64 bits. */
 static int check_layout(struct sframe_header *hdr, struct sframe_reader *rd,
 			const struct sframe_raw_header *raw, u64 len)
 {
@@ -149,10 +147,9 @@ int sframe_header_check(struct sframe_header *hdr, struct sframe_reader *rd,
 }
 
 /*
- * Length in bytes of the data words of a row, indexed by the info word; SFRAME_NO_SIZE if the word
- * size is undefined. Bit 0 of the info word is the base of the CFA, bits 1 to 4 are the number of
- * words, bits 5 and 6 the word size, and bit 7 means that the RA is mangled. The info word is a
- * byte, so no index is out of bounds.
+ * Length in bytes of all data words of a row, indexed by its info word; SFRAME_NO_SIZE if the word
+ * size is undefined. Of the info word, which is a byte, bits 1 to 4 have the number of words, and
+ * bits 5 and 6 the word size.
  */
 const u16 sframe_words_sizes[256] = {
 	[0x00] = 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7,
@@ -180,7 +177,7 @@ static int set_register(const struct sframe_header *hdr, struct sframe_reader *r
 	return 0;
 }
 
-/* s390x stores a scaled CFA offset, which may not fit 32 bits after scaling. */
+/* Unscales the CFA offset, which s390x divides by 8. The result may not fit 32 bits. */
 static int mend_s390x_cfa(const struct sframe_header *hdr, struct sframe_reader *rd,
 			  struct sframe_rule *cfa)
 {
@@ -193,7 +190,7 @@ static int mend_s390x_cfa(const struct sframe_header *hdr, struct sframe_reader 
 }
 
 /* Corrects the RA or FP rule for s390x: 0 means "no rule", and in V2 an odd word is a register. */
-static int mend_s390x_saved(const struct sframe_header *hdr, struct sframe_reader *rd,
+static noinline int mend_s390x_saved(const struct sframe_header *hdr, struct sframe_reader *rd,
 			    struct sframe_rule *rule)
 {
 	const s32 word = rule->off;
@@ -204,13 +201,6 @@ static int mend_s390x_saved(const struct sframe_header *hdr, struct sframe_reade
 		return 0;
 	*rule = (struct sframe_rule){ .how = SFRAME_RULE_REG };
 	return set_register(hdr, rd, rule, SFRAME_S390X_REGNUM((u32)word));
-}
-
-static noinline int mend_s390x(const struct sframe_header *hdr, struct sframe_reader *rd,
-			       struct sframe_row *row)
-{
-	return mend_s390x_cfa(hdr, rd, &row->cfa) ?: mend_s390x_saved(hdr, rd, &row->ra) ?:
-	       mend_s390x_saved(hdr, rd, &row->fp);
 }
 
 static __always_inline int decode_default(const struct sframe_header *hdr, struct sframe_reader *rd,
@@ -234,12 +224,15 @@ static __always_inline int decode_default(const struct sframe_header *hdr, struc
 		row->fp.how = SFRAME_RULE_CFA_MEM;
 		row->fp.off = raw->words[i];
 	}
-	return hdr->abi == SFRAME_ABI_S390X_BE ? mend_s390x(hdr, rd, row) : 0;
+	if (hdr->abi != SFRAME_ABI_S390X_BE)
+		return 0;
+	return mend_s390x_cfa(hdr, rd, &row->cfa) ?: mend_s390x_saved(hdr, rd, &row->ra) ?:
+	       mend_s390x_saved(hdr, rd, &row->fp);
 }
 
 /*
- * Decodes a rule of the flexible form: a control word and an offset. A single 0 means "no rule",
- * and leaves @rule as the caller has set it. @i is the index of the next word.
+ * Decodes a rule of the flexible form, from the data word @i on: a control word and an offset. A
+ * single 0 means "no rule", and leaves @rule as the caller has set it.
  */
 static int decode_flex_rule(const struct sframe_header *hdr, struct sframe_reader *rd,
 			    const struct sframe_raw_row *raw, u32 *i,
@@ -293,12 +286,11 @@ static noinline int decode_flex(const struct sframe_header *hdr, struct sframe_r
 }
 
 /*
- * Decodes a row that has been read. @rd is only set to the defect. Implements "SFrame FRE Info
- * Word", "ABI/arch-specific definition" (DEFAULT) and "Flexible FDE type" (FLEX). A row without
- * words marks the outermost frame (V2 erratum 2, V3). V1 and V2 do not define the meaning of a
- * function without rows, see num_fres in "SFrame FDE". Returns -EBADMSG if the words do not fit the
- * form; -EOPNOTSUPP if a rule has a register that no pt_regs holds, as assemblers store by mistake,
- * or an offset does not fit &sframe_rule.off.
+ * Decodes a row that has been read. Implements "SFrame FRE Info Word", "ABI/arch-specific
+ * definition" (DEFAULT) and "Flexible FDE type" (FLEX). A row without words marks the outermost
+ * frame (V2 erratum 2, V3). Returns -ENOENT for a function without rows in V1 and V2, which do not
+ * define what that means; -EBADMSG if the words do not fit the form; -EOPNOTSUPP if a rule has a
+ * register that no pt_regs holds, as assemblers store by mistake, or an offset is too large.
  */
 int sframe_decode_row(const struct sframe_header *hdr, struct sframe_reader *rd,
 		      const struct sframe_raw_row *raw, struct sframe_row *row)
@@ -322,15 +314,15 @@ int sframe_decode_row(const struct sframe_header *hdr, struct sframe_reader *rd,
 	return row->outermost ? 0 : decode_default(hdr, rd, raw, row);
 }
 
-/* Decodes a row of repetitive code, for sframe_decode_found(). */
+/* Decodes a row of repetitive code, which may be a PLT, for sframe_decode_found(). */
 int sframe_decode_plt(const struct sframe_header *hdr, struct sframe_reader *rd,
 		      const struct sframe_raw_row *raw, struct sframe_row *row)
 {
 	int err = sframe_decode_row(hdr, rd, raw, row);
 
 	/*
-	 * GNU ld describes the slots of .plt.got as if each pushed a word, but they only
-	 * jump. At the first byte of any slot only the return address has been pushed.
+	 * GNU ld describes the slots of .plt.got as if each pushed a word, but they only jump. At
+	 * the start of any slot, only the return address has been pushed.
 	 */
 	if (!err && hdr->abi == SFRAME_ABI_AMD64_LE && row->start == 0 &&
 	    row->cfa.how == SFRAME_RULE_REG && row->cfa.reg == SFRAME_AMD64_REG_SP)
@@ -346,26 +338,20 @@ static __always_inline bool get_from_memory(const struct sframe_header *hdr,
 
 	if (addr - rd->addr > rd->len || size > rd->len - (addr - rd->addr))
 		return false;
-	switch (size) {
-	case 1:
+	if (size == 1)
 		*val = *at;
-		break;
-	case 2:
+	else if (size == 2)
 		*val = ((const struct sframe_any_u16 *)at)->v;
-		break;
-	case 4:
+	else if (size == 4)
 		*val = ((const struct sframe_any_u32 *)at)->v;
-		break;
-	default:
+	else
 		*val = ((const struct sframe_any_u64 *)at)->v;
-		break;
-	}
 	if (hdr->swapped)
 		*val = swab64(*val) >> (64 - 8 * size);
 	return true;
 }
 
-/* Reads the header at @addr from &sframe_reader.bytes, and checks it with sframe_header_check(). */
+/* Reads the header at @addr from &sframe_reader.bytes, and checks it by sframe_header_check(). */
 int sframe_header_read(struct sframe_header *hdr, struct sframe_reader *rd, u64 addr, u64 len)
 {
 	u64 off = addr - rd->addr;
@@ -443,10 +429,7 @@ int sframe_rows_next(struct sframe_rows *rows, struct sframe_reader *rd, struct 
 	return 0;
 }
 
-/*
- * Finds and decodes the row that holds at @pc: the last row that starts at or below @pc. @pc is the
- * address of an instruction, or one byte before a return address.
- */
+/* Finds and decodes the row for @pc: address of an instruction, or a return address minus 1. */
 int sframe_find_row(const struct sframe_header *hdr, struct sframe_reader *rd,
 		    u64 pc, struct sframe_row *row)
 {

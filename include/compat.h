@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * All differences between kernel versions are handled here.
- *
- * Ask for the feature, not for the version: stable and distribution kernels backport. Beside each
- * block: what changed, in which commit and release.
+ * All differences between kernel versions: what changed, in which commit and release. A feature is
+ * detected, not a version, because stable and distribution kernels backport.
  */
 #ifndef SFU_COMPAT_H
 #define SFU_COMPAT_H
@@ -16,8 +14,8 @@
 #include <linux/slab.h>
 
 /*
- * unwind_user(): 71753c6ed2bf ("unwind_user: Add user space unwinding API with frame pointer
- * support"), 6.17. perf uses it for deferred stacks. Only x86 selects it so far.
+ * 71753c6ed2bf ("unwind_user: Add user space unwinding API with frame pointer support"), 6.17. Only
+ * x86 selects it so far.
  */
 #if IS_ENABLED(CONFIG_UNWIND_USER)
 #include <linux/unwind_user.h>
@@ -35,16 +33,15 @@ struct unwind_stacktrace {
 #define kzalloc_obj(obj, gfp)	kzalloc(sizeof(obj), gfp)
 #endif
 
-/* fd7eea27a3ae ("Compiler Attributes: Add __uninitialized macro"), 6.9. It only saves time. */
+/* fd7eea27a3ae ("Compiler Attributes: Add __uninitialized macro"), 6.9. The macro saves time. */
 #ifndef __uninitialized
 #define __uninitialized
 #endif
 
 /*
- * With KASAN, task_work_add() allocates memory, which is not allowed under a raw spinlock.
- * 73ab05aa46b0 ("sched/core: Disable page allocation in task_tick_mm_cid()"), 6.12: a flag
- * prevents it. d40797d6720e ("kasan: make kasan_record_aux_stack_noalloc() the default
- * behaviour"), 6.14: it does not allocate, and there is no flag. Kbuild finds the flag.
+ * 73ab05aa46b0 ("sched/core: Disable page allocation in task_tick_mm_cid()"), 6.12, to 6.13: with
+ * KASAN, task_work_add() allocates memory, which is not allowed under a raw spinlock, unless it
+ * gets this flag. Kbuild finds the flag.
  */
 #ifdef SFU_HAVE_TWAF_NO_ALLOC
 #define SFU_TWA_RESUME	((enum task_work_notify_mode)(TWA_RESUME | TWAF_NO_ALLOC))
@@ -53,9 +50,9 @@ struct unwind_stacktrace {
 #endif
 
 /*
- * 94d095ffa0e1 ("ftrace: abstract DYNAMIC_FTRACE_WITH_ARGS accesses") and 0ef86097f127 ("ftrace:
- * rename ftrace_instruction_pointer_set() -> ftrace_regs_set_instruction_pointer()"), 6.2.
- * Before, struct ftrace_regs contains struct pt_regs. Kbuild finds the function.
+ * 94d095ffa0e1 ("ftrace: abstract DYNAMIC_FTRACE_WITH_ARGS accesses"), 0ef86097f127 ("ftrace:
+ * rename ftrace_instruction_pointer_set() -> ftrace_regs_set_instruction_pointer()"), 6.2. Kbuild
+ * finds the functions.
  */
 #ifndef SFU_HAVE_FTRACE_ARGUMENT
 #define ftrace_regs_get_argument(fregs, n) regs_get_kernel_argument(&(fregs)->regs, n)
@@ -75,7 +72,7 @@ static inline struct shrinker *shrinker_alloc(unsigned int flags, const char *na
 	return shrinker;
 }
 
-/* If this fails, reclaim does not use the shrinker, and unregister_shrinker() does nothing. */
+/* After a failure, unregister_shrinker() does nothing. */
 static inline void shrinker_register(struct shrinker *shrinker)
 {
 	if (register_shrinker(shrinker, "sframe_unwind"))
@@ -106,9 +103,8 @@ static inline void shrinker_free(struct shrinker *shrinker)
 #endif
 
 /*
- * ba2bfc97b462 ("uprobes/x86: Add support to optimize uprobes"), 6.18. A task in its first
- * optimized uprobe has neither a utask nor TIF_UPROBE before the system call of that probe, but its
- * mm has MMF_HAS_UPROBES. Kbuild finds the function.
+ * ba2bfc97b462 ("uprobes/x86: Add support to optimize uprobes"), 6.18. Before a task's first system
+ * call for such a uprobe, only its mm shows the uprobe: the task has no utask, and no TIF_UPROBE.
  */
 static inline bool sfu_may_have_optimized_uprobes(const struct mm_struct *mm)
 {

@@ -5,6 +5,7 @@
 
 #include "sframe_format.h"
 
+/* The defects of sections, which each have a counter. */
 enum sframe_defect {
 #define DEFECT(defect, name, text)	defect,
 #include "sframe_defects.h"
@@ -17,12 +18,15 @@ extern const struct sframe_defect_info {
 	const char	*text;
 } sframe_defects[NR_SFRAME_DEFECTS];
 
-/* The state of look-ups. @budget bounds the work of a look-up, even if the bytes are hostile. */
+/*
+ * State of look-ups in one section, made by the caller of the decoder. @budget bounds the work of
+ * a look-up, even if the section is hostile.
+ */
 struct sframe_reader {
-	const u8		*bytes;	/* of the section; not for user memory */
-	u64			addr;	/* address of the first of @bytes */
-	u64			len;	/* number of @bytes */
-	u32			budget;	/* unspent, in instructions; 0 after -E2BIG */
+	const u8		*bytes;	/* a copy of the section; unused for user memory */
+	u64			addr;	/* address of the first byte in @bytes */
+	u64			len;	/* number of bytes in @bytes */
+	u32			budget;	/* instructions that are left; 0 after -E2BIG */
 	enum sframe_defect	defect;	/* reason of -EBADMSG or -EOPNOTSUPP */
 };
 
@@ -38,13 +42,13 @@ static __always_inline int sframe_unsupported(struct sframe_reader *rd, enum sfr
 	return -EOPNOTSUPP;
 }
 
-/* Costs in instructions, approximately, that are subtracted from &sframe_reader.budget. */
+/* Costs of a look-up, in instructions, approximately. */
 #define SFRAME_FIND_COST	768	/* a look-up in 2^32 functions, without rows */
 #define SFRAME_ROW_COST		24	/* each row that is examined */
 #define SFRAME_ENTRY_COST	40	/* each function that is examined and does not match */
 #define SFRAME_FAULT_COST	1000	/* a read that fails, with an exception */
 
-/* Subtracts a cost from the budget. If the budget is too small, sets it to 0; returns -E2BIG. */
+/* Subtracts @cost from the budget of a look-up. Sets it to 0 and returns -E2BIG if it is less. */
 static __always_inline int sframe_charge(struct sframe_reader *rd, u32 cost)
 {
 	if (rd->budget < cost) {
@@ -56,17 +60,17 @@ static __always_inline int sframe_charge(struct sframe_reader *rd, u32 cost)
 }
 
 /*
- * The header of a section, checked and constant. The bytes of the section may change later. Every
- * access to the section is checked against these bounds.
+ * The header of a section, as sframe_header_check() has checked it. Every access to the section is
+ * checked against this copy, because a process may change the bytes of its section later.
  */
 struct sframe_header {
-	u64	addr;		/* of the header, in the address space of the code described */
+	u64	addr;		/* address of the header, where the code has its addresses, too */
 	u64	fde_addr;	/* address of the FDE table */
 	u64	fre_addr;	/* address of the FRE sub-section */
 	/*
-	 * Bounds of the code that the section may describe, below 2^63: no look-up finds a function
-	 * outside of them. sframe_header_check() sets the bounds of user memory. A caller that
-	 * knows the mapped code sets the bounds of this code.
+	 * Bounds of the code that the section may describe: no look-up finds a function outside of
+	 * them. sframe_header_check() allows all addresses below 2^63. A caller that knows which
+	 * code is mapped sets the bounds of this code.
 	 */
 	u64	code_start;
 	u64	code_end;
@@ -75,19 +79,19 @@ struct sframe_header {
 	u8	version;	/* 1, 2 or 3 */
 	u8	flags;		/* SFRAME_F_* */
 	u8	abi;		/* SFRAME_ABI_* */
-	u8	fde_size;	/* bytes of one entry of the FDE table */
+	u8	fde_size;	/* length of an entry of the FDE table in bytes */
 	bool	swapped;	/* not in the byte order of this machine */
 };
 
-/* A function descriptor, decoded. */
+/* A decoded function descriptor (FDE): one function, or a stretch of repetitive code. */
 struct sframe_fde {
 	u64	start;		/* address of the function */
 	u32	size;		/* length of the function in bytes */
 	u32	fre_off;	/* bytes from the start of the FRE sub-section to the first row */
 	u32	num_fres;	/* number of rows */
 	u8	fre_type;	/* SFRAME_FRE_TYPE_*: bytes of a row's start offset */
-	u8	rep_size;	/* block size if @pcmask, else unused */
-	bool	pcmask;		/* the rows describe each block of @rep_size bytes */
+	u8	rep_size;	/* length of a block in bytes, if @pcmask */
+	bool	pcmask;		/* the rows describe each block of repetitive code */
 	bool	flex;		/* rows are of the flexible form (V3) */
 	bool	signal;		/* a signal trampoline (V3) */
 	bool	pauth_key_b;	/* return addresses are signed with key B (AArch64) */
@@ -101,27 +105,29 @@ enum sframe_rule_how {
 	SFRAME_RULE_REG_MEM,	/* *(reg + off) */
 };
 
-/* How to find one value of the caller's frame. A row that does not fit these types is refused. */
+/* How to find one value of the caller's frame: CFA, return address or frame pointer. */
 struct sframe_rule {
 	s32	off;		/* bytes added to the base */
 	u8	how;		/* enum sframe_rule_how */
 	u8	reg;		/* DWARF number for the REG forms, else 0 */
 };
 
-/* A decoded row (FRE). For a signal trampoline without rows, all rules are SFRAME_RULE_SAME. */
+/*
+ * A decoded row (FRE): how to find the caller of a frame in a piece of code. A signal trampoline
+ * may have no row: then all rules are SFRAME_RULE_SAME.
+ */
 struct sframe_row {
 	struct sframe_rule cfa;	/* the canonical frame address; one of the REG forms */
 	struct sframe_rule ra;	/* the return address */
 	struct sframe_rule fp;	/* the caller's frame pointer */
-	u64	func;		/* address of the function; 0: from a compiled table */
-	u32	start;		/* offset in the function (or block) where the row begins to hold */
-	bool	outermost;	/* RA is undefined: there is no caller */
+	u64	func;		/* address of the function; 0 in rows of a compiled table */
+	u32	start;		/* offset in the function or block from which the row is valid */
+	bool	outermost;	/* there is no caller: the return address is undefined */
 	bool	signal;		/* the kernel has made the frame to deliver a signal */
 	bool	ra_mangled;	/* the return address has a pointer authentication code */
 	bool	pcmask;		/* row of repetitive code, such as a PLT */
 };
 
-/* An iteration over the rows of one function. */
 struct sframe_rows {
 	const struct sframe_header	*hdr;
 	const struct sframe_fde		*fde;
@@ -130,22 +136,22 @@ struct sframe_rows {
 	u64	least;		/* lowest valid start of the next row */
 };
 
-/* Flags of &sframe_raw_row.form: properties of the function, with the bits of the info words. */
-#define SFRAME_FORM_FLEX	0x01	/* as &sframe_fde.flex */
-#define SFRAME_FORM_EMPTY	0x02	/* no stored row: the function has none */
-#define SFRAME_FORM_PCMASK	0x10	/* as &sframe_fde.pcmask */
-#define SFRAME_FORM_SIGNAL	0x80	/* as &sframe_fde.signal */
+/* Flags of &sframe_raw_row.form: members of struct sframe_fde. */
+#define SFRAME_FORM_FLEX	0x01
+#define SFRAME_FORM_EMPTY	0x02	/* the function has no row */
+#define SFRAME_FORM_PCMASK	0x10
+#define SFRAME_FORM_SIGNAL	0x80
 
-/* A row as it is stored. A look-up decodes only the row that it has found. */
+/* A row as it is stored in the section: a look-up decodes only the row that it has found. */
 struct sframe_raw_row {
 	u64	func;		/* address of the function */
-	u32	start;		/* as &sframe_row.start */
-	u8	info;		/* the FRE info word */
+	u32	start;		/* offset in the function or block from which the row is valid */
+	u8	info;		/* FRE info word: number and size of the data words, ... */
 	u8	form;		/* SFRAME_FORM_* */
-	s32	words[SFRAME_FRE_MAX_WORDS];	/* @info has their number */
+	s32	words[SFRAME_FRE_MAX_WORDS];	/* data words */
 };
 
-/* Unaligned numbers. In the kernel, memcpy() would check the size of the memory each time. */
+/* Unaligned numbers: the kernel's memcpy() would check sizes at run time. */
 struct sframe_any_u16 {
 	u16 v;
 } __packed __attribute__((__may_alias__));
@@ -179,18 +185,15 @@ int sframe_find_row(const struct sframe_header *hdr, struct sframe_reader *rd,
 		    u64 pc, struct sframe_row *row);
 
 /*
- * Returns the length in bytes from the header to the end of the FRE sub-section. Padding may follow
- * or, if the linker does not merge sections, the next section, 8-byte aligned.
+ * Returns the length in bytes from the header to the end of the FRE sub-section. The next section
+ * may follow, after padding: some linkers do not merge the sections of their inputs.
  */
 static inline u64 sframe_header_span(const struct sframe_header *hdr)
 {
 	return hdr->fre_addr + hdr->fre_len - hdr->addr;
 }
 
-/*
- * Decodes a row from sframe_find(), as sframe_decode_row() does, and corrects the wrong rows that
- * GNU ld stores for PLTs. Also returns -ENOENT for a function without rows in V1 and V2.
- */
+/* Decodes a row, and corrects the wrong rows that GNU ld stores for PLTs. */
 static inline int sframe_decode_found(const struct sframe_header *hdr, struct sframe_reader *rd,
 				      const struct sframe_raw_row *raw, struct sframe_row *row)
 {

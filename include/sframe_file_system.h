@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The file systems that update ctime with each change of a file. Also for user space. */
 #ifndef SFRAME_FILE_SYSTEM_H
 #define SFRAME_FILE_SYSTEM_H
 
@@ -8,13 +7,13 @@
 #include "sframe_types.h"
 
 /*
- * Returns true if each change of a file's content changes its time of change (ctime).
+ * Returns true if each change of a file's content changes its ctime (time of change), by the super
+ * block's magic. For the kernel and programs.
  *
- * On these file systems the kernel alone sets ctime, to the present time, with every write() and
- * the first store to each page of a mapping; or they are read-only. On vfat and exfat, ctime equals
- * mtime, which the owner can set. On FUSE, virtiofs, 9p, SMB, NFS and other network file systems, a
- * server sets ctime, and may change the file unseen. On hugetlbfs, a store changes no time. Other
- * file systems have not been examined.
+ * These file systems are read-only, or only the kernel sets ctime: to the present time, with every
+ * write() and the first store to each page of a mapping. On vfat and exfat, the owner can set it.
+ * On FUSE, virtiofs, 9p, SMB, NFS and other network file systems, a server sets it, and may change
+ * the file unseen. On hugetlbfs, a store changes no time. Others have not been examined.
  */
 static inline bool sframe_tells_changes(unsigned long magic)
 {

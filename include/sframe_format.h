@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The SFrame format, versions 1 to 3, as it is stored in files.
- *
- * Titles in quotes are sections of the SFrame specification, version 3 (binutils 2.46 and later),
- * unless a version is named. All structures are packed and unaligned, and in the byte order that
- * the magic shows.
+ * The SFrame format, versions 1 to 3, as files store it: packed, unaligned, in the byte order that
+ * the magic shows. Titles in quotes are sections of the specification, version 3 (binutils 2.46
+ * and later) unless a version is named.
  */
 #ifndef SFRAME_FORMAT_H
 #define SFRAME_FORMAT_H
 
 #include "sframe_types.h"
 
-/* The segment that holds the section; its p_vaddr is the section's address. */
+/* The types of the ELF segment and of the ELF section. */
 #define SFRAME_PT_GNU_SFRAME		0x6474e554
 #define SFRAME_SHT_GNU_SFRAME		0x6ffffff4
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The few names the decoder needs from its surroundings, in the kernel and on the host. */
+/* The names that the decoder uses of the kernel, and their replacements for programs. */
 #ifndef SFRAME_TYPES_H
 #define SFRAME_TYPES_H
 
@@ -34,7 +34,7 @@ typedef __INT32_TYPE__ s32;
 typedef __INT64_TYPE__ s64;
 
 #define __packed	__attribute__((__packed__))
-/* glibc may define it. On the host, only speed depends on it. */
+/* glibc may define it. */
 #ifndef __always_inline
 #define __always_inline	inline
 #endif

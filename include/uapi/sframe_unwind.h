@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later WITH Linux-syscall-note */
 /*
- * /dev/sframe_unwind: SFrame tables for files that were built without .sframe.
+ * /dev/sframe_unwind: SFrame tables for files that were built without .sframe. open() needs
+ * CAP_SYS_ADMIN, and fails with EPERM without it.
  *
- * Each structure begins with its size. A program that knows fewer members than the module
- * passes the smaller size; the module takes what is missing as zero. A program that knows
- * more members gets E2BIG, unless what the module does not know is zero.
+ * Each structure begins with its size in bytes. A program that knows fewer members than the module
+ * passes a smaller size, and the module takes the other members as zero. A program that knows more
+ * members gets E2BIG, unless the members that the module does not know are zero.
  *
- * A command that is refused returns -1 with errno. If @message is set, SFRAME_LOAD and
- * SFRAME_PROCESS also store a text there, terminated by a zero byte: why, and what to do. Where
- * errno says it all, the text is empty.
+ * If SFRAME_LOAD or SFRAME_PROCESS is refused, it stores a text at @message, if set: why, and what
+ * to do. The text ends with a zero byte. It is empty if errno says everything.
  */
 #ifndef _UAPI_SFRAME_UNWIND_H
 #define _UAPI_SFRAME_UNWIND_H
@@ -17,10 +17,10 @@
 #include <linux/types.h>
 
 /**
- * struct sframe_segment - a part of the file that is loaded
- * @offset: in the file, in bytes: p_offset of a PT_LOAD
- * @size: bytes in the file: p_filesz
- * @addr: address that it was linked at: p_vaddr
+ * struct sframe_segment - a PT_LOAD program header of a file
+ * @offset: p_offset
+ * @size: p_filesz
+ * @addr: p_vaddr
  */
 struct sframe_segment {
 	__u64	offset;
@@ -28,7 +28,7 @@ struct sframe_segment {
 	__u64	addr;
 };
 
-/* So many segments of a file at most. */
+/* Maximum of segments of a file. */
 #define SFRAME_SEGMENTS_MAX	128
 
 /**
@@ -36,16 +36,22 @@ struct sframe_segment {
  * @size: sizeof(struct sframe_load)
  * @fd: the file, open for reading; -1 with SFRAME_LOAD_VDSO
  * @section: pointer to the .sframe section: native byte order, sorted
- * @section_size: its bytes; 0: the file has no table, and nobody shall be asked for one again
+ * @section_size: length of the section in bytes; 0: the file has no table, and read() does not
+ *	report it again
  * @section_addr: address that the section was linked at, in the address space of the file
  * @segments: pointer to the file's executable segments, struct sframe_segment
- * @nr_segments: how many: 1 to SFRAME_SEGMENTS_MAX; 0 without a section
- * @flags: SFRAME_LOAD_VDSO, or 0
- * @file_size: of the file, as fstat() gave it before the file was read
- * @ctime: its st_ctim.tv_sec, from the same fstat()
- * @ctime_nsec: its st_ctim.tv_nsec
- * @message_size: bytes of @message
- * @message: pointer to room for a text, or 0
+ * @nr_segments: 1 to SFRAME_SEGMENTS_MAX; 0 without a section
+ * @flags: SFRAME_LOAD_VDSO: the table is for the vDSO; or 0
+ * @file_size: size of the file, from an fstat() before the file was read
+ * @ctime: st_ctim.tv_sec of the file, from the same fstat()
+ * @ctime_nsec: st_ctim.tv_nsec of the file, from the same fstat()
+ * @message_size: size of the buffer @message in bytes
+ * @message: pointer to a buffer for a text, or 0
+ *
+ * Fails with EAGAIN: the file has changed a moment ago, read it again in two seconds; ESTALE: it
+ * has changed since fstat(); EOPNOTSUPP: on its file system, not each change can be seen; EBADMSG:
+ * the section has a defect, which @message names; ENOSPC: there is no memory left for tables;
+ * EFBIG: the section is larger than 256 MiB; EINTR, ENOMEM, EBADF, EINVAL, EFAULT.
  */
 struct sframe_load {
 	__u32	size;
@@ -63,20 +69,6 @@ struct sframe_load {
 	__u64	message;
 };
 
-/*
- * open() wants CAP_SYS_ADMIN: EPERM.
- *
- * SFRAME_LOAD fails with EAGAIN: the file has changed a moment ago, read it again in two seconds;
- * ESTALE: it has changed since fstat(); EOPNOTSUPP: its file system does not tell each change;
- * EBADMSG: the section has a defect, which @message names; ENOSPC: there is no room for the table;
- * EFBIG: it is larger than 256 MiB; EINTR, ENOMEM, EBADF, EINVAL, EFAULT.
- *
- * SFRAME_DROP fails with ENOENT: the file has no table. read() fails with EINVAL: there is no room
- * for one structure; EAGAIN, with O_NONBLOCK: nothing is wanted; EMFILE, ENFILE, ENOMEM: no file
- * was taken.
- */
-
-/* The table is for the code that the kernel maps into each process, and not for a file. */
 #define SFRAME_LOAD_VDSO	1
 
 /**
@@ -87,7 +79,7 @@ struct sframe_load {
  *	known to have no table
  * @reserved: 0
  *
- * Without a flag, a descriptor that open() has not given is EBADF, and drops nothing.
+ * Fails with ENOENT: the file has no table; EBADF: without a flag, @fd is not of an open file.
  * Processes that have mapped the file use the table until they are scanned again.
  */
 struct sframe_drop {
@@ -101,20 +93,23 @@ struct sframe_drop {
 #define SFRAME_DROP_TABLELESS	2
 
 /**
- * struct sframe_wanted - what a sampled process needs a table for: read()
- * @size: bytes of this structure; read() returns a multiple of it
+ * struct sframe_wanted - a file or process of which a sampled process needs a table: read()
+ * @size: size of this structure in bytes; read() returns a multiple of it
  * @fd: a file that the process has mapped, open for reading; the reader closes it. -1: stacks of
  *	the process end in code that no file describes
- * @pid: the process, as the reader numbers it; 0: the reader cannot see it
+ * @pid: the process, in the PID namespace of the reader; 0: it is not in this namespace
  * @reserved: 0
  * @cookie: if @fd is -1: names the memory of the process, see &sframe_process; else 0
  * @addr: if @fd is -1: an address in that code; else 0
  *
- * read() returns at least one of them, or waits; poll() reports POLLIN. Each file is
- * reported once, to one reader, and again after a reader has closed the device without
- * an answer: see &sframe_load. The reader answers a process by &sframe_process, also if there is
- * nothing to load. If stacks of the process still end so, it is reported again: after a second, and
- * after twice that time, up to a minute, as often as no table is loaded.
+ * read() returns at least one of them, or waits; poll() reports POLLIN. read() fails with EINVAL:
+ * the buffer is smaller than one structure; EAGAIN, with O_NONBLOCK: nothing is wanted; EMFILE,
+ * ENFILE, ENOMEM: no file was taken.
+ *
+ * Each file is reported once, to one reader. It is reported again if this reader closes the device
+ * without an answer by SFRAME_LOAD. The reader answers a process by SFRAME_PROCESS, also if there
+ * is nothing to load. If stacks of the process still end so, it is reported again: after a second,
+ * and after twice that time each further time, up to a minute, until a table is loaded.
  */
 struct sframe_wanted {
 	__u32	size;
@@ -128,20 +123,21 @@ struct sframe_wanted {
 /**
  * struct sframe_process - replace the tables for code of one process: SFRAME_PROCESS
  * @size: sizeof(struct sframe_process)
- * @pid: the process, as the caller numbers it
+ * @pid: the process, in the PID namespace of the caller
  * @cookie: &sframe_wanted.cookie: after execve() the process has another one
  * @text_start: address of the code, at the start of a page
- * @text_size: its bytes, in whole pages; 0 without a section: this is only an answer to read()
+ * @text_size: length of the code in bytes, whole pages; 0 without a section: this is only an answer
+ *	to read()
  * @section: pointer to a .sframe section for this code, as &sframe_load.section
- * @section_size: its bytes; 0: the code has no table any more
+ * @section_size: length of the section in bytes; 0: the code has no table any more
  * @section_addr: address that the section was made for: its functions then have the addresses that
  *	they have in the process. All of them lie in the code
  * @flags: 0
- * @message_size: bytes of @message
- * @message: pointer to room for a text, or 0
- * @entry_start: address of a function that jumps to the code, which nothing calls
- * @entry_size: its bytes; 0: there is no such function. Otherwise a row is followed only if the
- *	instruction before the return address calls the function
+ * @message_size: size of the buffer @message in bytes
+ * @message: pointer to a buffer for a text, or 0
+ * @entry_start: address of a function that jumps to the code, which no instruction calls
+ * @entry_size: length of this function in bytes; 0: there is none. With such a function, a row is
+ *	followed only if the instruction before the return address calls the function
  *
  * All tables of the process that overlap the code are replaced: the table, or nothing, takes their
  * place as soon as the process is scanned, which the next sample requests. One mapping uses one
@@ -150,9 +146,15 @@ struct sframe_wanted {
  *
  * The table ends when any part of the code is unmapped or moved, when one of its mappings merges
  * with another one, with execve(), and when the process ends. A child of fork() does not have it.
- * If nobody profiles any more, all tables of processes end. The kernel cannot see that a process
- * writes other code to the same place. So after the command, read what the table was made from
- * once more. If it has changed, replace the table again.
+ * Ten seconds after the last sample, all tables of processes end. The kernel cannot see that a
+ * process writes other code to the same place. So after the command, read what the table was made
+ * from once more. If it has changed, replace the table again.
+ *
+ * Needs CAP_SYS_PTRACE, too: EPERM. Fails with ESRCH: the process has ended, runs another program,
+ * or is not sampled any more; ESTALE: not all of the code is mapped and executable; EEXIST: a file
+ * describes a part of the code; EAGAIN: the process changes its mappings at this moment, try again;
+ * ENOSPC: the process has 64 tables, or there is no memory left for tables; EBADMSG, EFBIG, EINTR,
+ * ENOMEM, EINVAL, EFAULT: as SFRAME_LOAD.
  */
 struct sframe_process {
 	__u32	size;
@@ -170,28 +172,21 @@ struct sframe_process {
 	__u64	entry_size;
 };
 
-/*
- * SFRAME_PROCESS wants CAP_SYS_PTRACE, too: EPERM. It fails with ESRCH: the process has ended, runs
- * another program, or is not sampled any more; ESTALE: not all of the code is mapped and
- * executable; EEXIST: a file describes a part of the code; EAGAIN: the process changes its mappings
- * at this moment, try again; ENOSPC: the process has 64 tables, or there is no room; EBADMSG,
- * EFBIG, EINTR, ENOMEM, EINVAL, EFAULT: as SFRAME_LOAD.
- */
-
 /**
  * struct sframe_file - a file that has a table: SFRAME_LIST
  * @size: sizeof(struct sframe_file)
- * @nr_functions: of its table; 0: it is known to have none
- * @next: in: 0, or what the last call has set; out: for the next call. ENOENT: there is no more
- * @dev_major: of the device with the file system
- * @dev_minor: likewise
+ * @nr_functions: functions of the table; 0: the file is known to have no table
+ * @next: 0, or the value that the last call has set. The call sets it for the next one. ENOENT:
+ *	there are no more files
+ * @dev_major: major number of the device with the file system
+ * @dev_minor: minor number of this device
  * @ino: inode number
- * @table_size: bytes of the table
- * @nr_users: ranges of code of processes that use the table
+ * @table_size: size of the table in bytes
+ * @nr_users: address ranges of code in processes that use the table
  * @nr_files: files that share the table
- * @ctime: of the file when its table was loaded: st_ctim.tv_sec
- * @ctime_nsec: likewise st_ctim.tv_nsec. If fstat() reports another time, the file has lost the
- *	table
+ * @ctime: st_ctim.tv_sec of the file when its table was loaded
+ * @ctime_nsec: st_ctim.tv_nsec of the file then. If fstat() reports another time, the file has lost
+ *	the table
  * @reserved: 0
  */
 struct sframe_file {
