@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Hooks: a callback at the entry of a kernel function, by ftrace. A hook is set by address, because
- * a name would also match static functions of modules.
+ * Hooks: ftrace calls a function of the module at the entry of a kernel function.
  *
- * ftrace_kill(): if ftrace finds that the code that it patches is not as expected, it prints a
- * warning and shuts itself down until the next boot. From then on no hook can be set or removed.
- * The kernel continues to call the hooks that are set, so the module must stay in memory.
+ * If ftrace finds that code which it patches is not as expected, it prints a warning and shuts
+ * itself down until the next boot (ftrace_kill()). From then on no hook can be set or removed. The
+ * kernel continues to call the hooks that are set, so the module must stay in memory.
  */
 #define pr_fmt(fmt) "sframe_unwind: " fmt
 
@@ -22,42 +21,37 @@
 static bool is_abandoned;
 
 /*
- * Returns the address of a function, or 0. kallsyms_lookup_name() is not exported, but a kprobe
- * looks its symbol up, even if it cannot be registered. A disabled kprobe patches no code.
+ * Sets the filter of @ops to the address of @function: a name would also match static functions of
+ * modules. kallsyms_lookup_name() is not exported, but a kprobe looks its symbol up, even if it
+ * cannot be registered. A disabled kprobe patches no code.
  */
-static unsigned long find_function(const char *function)
+static int set_filter(struct ftrace_ops *ops, const char *function)
 {
 	struct kprobe probe = {
 		.symbol_name	= function,
 		.flags		= KPROBE_FLAG_DISABLED,
 	};
-	int err = register_kprobe(&probe);
-	unsigned long addr = (unsigned long)probe.addr;
-
-	if (!err)
-		unregister_kprobe(&probe);
-	return addr;
-}
-
-/* A name that the kernel itself lacks may belong to a function of a module, which is refused. */
-static int set_filter(struct ftrace_ops *ops, const char *function)
-{
-	unsigned long addr = (unsigned long)ops->private ?: find_function(function);
+	void *addr = ops->private;
 	char symbol[KSYM_SYMBOL_LEN] = "";
 	int err;
 
 	if (!sfu_hook_is_alive())
 		return -ESHUTDOWN;
+	if (!addr) {
+		if (!register_kprobe(&probe))
+			unregister_kprobe(&probe);
+		addr = probe.addr;
+	}
 	if (addr)
-		sprint_symbol_no_offset(symbol, addr);
+		sprint_symbol_no_offset(symbol, (unsigned long)addr);
 	if (!addr || strchr(symbol, '['))	/* "function [module]" */
 		return -ENODEV;
-	ops->private = (void *)addr;
-	err = ftrace_set_filter_ip(ops, addr, 0, 1);
+	ops->private = addr;
+	err = ftrace_set_filter_ip(ops, (unsigned long)addr, 0, 1);
 	return err == -EINVAL ? -ENODEV : err;
 }
 
-/* Frees the filter. Kernel 6.12 leaves a dangling pointer, so all that ftrace stored is cleared. */
+/* Frees the filter. Kernel 6.12 leaves a dangling pointer, so the members of ftrace are cleared. */
 static void forget_filter(struct ftrace_ops *ops)
 {
 	ftrace_free_filter(ops);
@@ -69,15 +63,15 @@ static void forget_filter(struct ftrace_ops *ops)
 }
 
 /**
- * sfu_hook() - call back at the entry of a function of the kernel
- * @ops: the callback. The hook is permanent: kernel.ftrace_enabled=0 is refused while
- *	it exists. Its member `private` keeps the address of the function
+ * sfu_hook() - call a function at the entry of a function of the kernel
+ * @ops: the hook, with the function to call. It is permanent: kernel.ftrace_enabled=0 is refused
+ *	while it is set. @ops->private remembers the address of @function
  * @function: name of the function; functions of modules are not hooked
  *
  * Context: May sleep.
- * Return: 0; -ENODEV if the kernel has no such function, or ftrace cannot trace it; -EBUSY
- * if ftrace is turned off, or another user of ftrace owns the function; -ESHUTDOWN if
- * ftrace has shut itself down; -ENOMEM; another error of ftrace.
+ * Return: 0; -ENODEV if the kernel has no such function, or ftrace cannot trace it; -EBUSY if
+ * ftrace is turned off, or another user of ftrace owns the function; -ESHUTDOWN if ftrace has shut
+ * itself down; -ENOMEM; another error of ftrace.
  */
 int sfu_hook(struct ftrace_ops *ops, const char *function)
 {
@@ -88,7 +82,7 @@ int sfu_hook(struct ftrace_ops *ops, const char *function)
 	ops->flags |= FTRACE_OPS_FL_PERMANENT;
 	err = register_ftrace_function(ops);
 	if (!sfu_hook_is_alive()) {
-		/* ftrace has shut itself down meanwhile: the function may call the hook already. */
+		/* ftrace has shut itself down meanwhile, but may have set the hook. */
 		sfu_hook_abandon();
 		return -ESHUTDOWN;
 	}
@@ -97,7 +91,7 @@ int sfu_hook(struct ftrace_ops *ops, const char *function)
 	return err;
 }
 
-/* Sets a hook that the module cannot work without, like sfu_hook(), and logs an error. */
+/* sfu_hook() for a hook without which the module does not load: an error is logged. */
 int sfu_hook_required(struct ftrace_ops *ops, const char *function)
 {
 	int err = sfu_hook(ops, function);
@@ -112,8 +106,8 @@ int sfu_hook_required(struct ftrace_ops *ops, const char *function)
 }
 
 /*
- * Removes a hook, if it is set. No CPU runs the callback when this returns, unless ftrace has shut
- * itself down: then all CPUs may run it for ever.
+ * Removes a hook. When this returns, no processor runs the hook any more, unless ftrace has shut
+ * itself down: then the kernel may call the hook for ever.
  */
 void sfu_unhook(struct ftrace_ops *ops)
 {
@@ -128,15 +122,15 @@ void sfu_unhook(struct ftrace_ops *ops)
 /* Returns false if ftrace has shut itself down. May sleep. */
 bool sfu_hook_is_alive(void)
 {
-	/* Never registered. If ftrace is shut down, it returns -ENODEV before it checks the 0. */
+	/* Never registered. A shut-down ftrace returns -ENODEV, and else refuses address 0. */
 	static struct ftrace_ops spare;
 
 	return ftrace_set_filter_ip(&spare, 0, 0, 0) != -ENODEV;
 }
 
 /*
- * Called if ftrace has shut itself down. Its hooks may be called for ever, so a reference prevents
- * the module from being unloaded. This is logged once. Any context but NMI.
+ * Called when ftrace has shut itself down: logs it once, and takes a reference to the module, which
+ * can then not be unloaded. Any context but NMI.
  */
 void sfu_hook_abandon(void)
 {
@@ -147,9 +141,8 @@ void sfu_hook_abandon(void)
 }
 
 /*
- * Called at unload, when no hook may be left. All hooks have been removed by sfu_unhook(). If
- * ftrace has refused to remove one, this never returns: the hooked function would call freed
- * memory. Unloading has begun, and cannot be refused any more. The kernel itself stays usable.
+ * Called at unload, after sfu_unhook() for all hooks. If ftrace has refused to remove one of them,
+ * this never returns: the kernel would call freed memory, and it is too late to refuse to unload.
  */
 void sfu_hook_exit(void)
 {

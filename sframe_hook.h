@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Hooks: a callback at the entry of a kernel function. See sframe_hook.c. */
+/* Hooks: ftrace calls a function of the module at the entry of a kernel function. */
 #ifndef SFU_HOOK_H
 #define SFU_HOOK_H
 
@@ -12,7 +12,6 @@ int sfu_hook_required(struct ftrace_ops *ops, const char *function);
 void sfu_unhook(struct ftrace_ops *ops);
 void sfu_hook_exit(void);
 
-/* If ftrace shuts itself down, hooks stay for ever: see sframe_hook.c. */
 bool sfu_hook_is_alive(void);
 void sfu_hook_abandon(void);
 

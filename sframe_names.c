@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The names of the counters. Tools that compile the walk use this file, too. */
-#include <linux/array_size.h>
-#include <linux/build_bug.h>
-
 #include "sframe_stats.h"
 
 const char *const sfu_stop_names[] = {
@@ -40,7 +37,3 @@ const char *const sfu_decline_names[] = {
 	[SFU_DECLINE_COMPAT] = "compat",
 	[SFU_DECLINE_NOSECTION] = "no-section",
 };
-
-static_assert(ARRAY_SIZE(sfu_stop_names) == NR_SFU_STOPS);
-static_assert(ARRAY_SIZE(sfu_method_names) == NR_SFU_METHODS);
-static_assert(ARRAY_SIZE(sfu_decline_names) == NR_SFU_DECLINES);

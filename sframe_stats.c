@@ -12,7 +12,6 @@ struct sfu_held sfu_held;
 
 static struct dentry *debugfs_dir;
 
-/* Sets @total to the sums of the counters of all processors. All members are unsigned long. */
 static void sum_counters(struct sfu_counters *total)
 {
 	const unsigned long *counters;
@@ -75,15 +74,9 @@ unsigned long sfu_stats_walks(void)
 }
 
 /*
- * Writes the results of all walks to @buf, a page. These are sums of the counters in debugfs, which
- * only root may read:
- *
- *	walks		stacks that were unwound
- *	complete		walks that have reached the outermost frame
- *	first		incomplete walks that found no caller of the sampled frame
- *	full		walks that ended because perf has no room for more frames
- *	sframe, fp	callers that were found by rows, by frame pointers
- *	declined	stacks of processes that have no section
+ * Writes the module parameter `summary`, for users who may not read debugfs. `complete` are the
+ * walks that have reached the outermost frame, `first` the others that have found no caller,
+ * `sframe` and `fp` callers by row and by frame pointer.
  */
 int sfu_stats_summary(char *buf, const struct kernel_param *kp)
 {
@@ -93,9 +86,8 @@ int sfu_stats_summary(char *buf, const struct kernel_param *kp)
 
 	sum_counters(&total);
 	complete = total.stops[SFU_STOP_COMPLETE] + total.stops[SFU_STOP_ENTRYPOINT];
-	for (stop = SFU_STOP_NONE + 1; stop < NR_SFU_STOPS; stop++)
-		if (stop != SFU_STOP_COMPLETE && stop != SFU_STOP_ENTRYPOINT)
-			first += total.firsts[stop];
+	for (stop = SFU_STOP_ENTRYPOINT + 1; stop < NR_SFU_STOPS; stop++)
+		first += total.firsts[stop];
 	return sysfs_emit(buf, "walks %lu\ncomplete %lu\nfirst %lu\nfull %lu\n"
 			  "sframe %lu\nfp %lu\ndeclined %lu\n",
 			  total.walks, complete, first, total.stops[SFU_STOP_FULL],
@@ -104,14 +96,13 @@ int sfu_stats_summary(char *buf, const struct kernel_param *kp)
 			  total.declined[SFU_DECLINE_NOSECTION]);
 }
 
-/* Creates the debugfs files. Without debugfs, the counters cannot be read. */
 void sfu_stats_init(void)
 {
 	debugfs_dir = debugfs_create_dir("sframe_unwind", NULL);
 	debugfs_create_file("stats", 0444, debugfs_dir, NULL, &stats_fops);
 }
 
-/* Removes the debugfs files; waits for their readers. */
+/* Removes the debugfs files, and waits for their readers. */
 void sfu_stats_exit(void)
 {
 	debugfs_remove(debugfs_dir);

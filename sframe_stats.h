@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The counters of the module, shown under debugfs. See sframe_stats.c. */
+/* The counters of the module, which debugfs shows. */
 #ifndef SFU_STATS_H
 #define SFU_STATS_H
 
@@ -9,7 +9,7 @@
 #include "sframe_core.h"
 
 /*
- * Why a walk has ended: exactly one reason for each walk, in the order of the output. The manual
+ * Why a walk (the unwinding of one stack) has ended: one reason for each walk. The manual
  * documents the printed names (sframe_names.c). If a printed name differs, it is quoted here.
  */
 enum sfu_stop {
@@ -17,8 +17,8 @@ enum sfu_stop {
 	SFU_STOP_COMPLETE,		/* outermost frame reached */
 	SFU_STOP_ENTRYPOINT,		/* "start": code that starts a program or thread reached */
 	SFU_STOP_FULL,			/* the callchain has no room for more frames */
-	SFU_STOP_NODATA,		/* no row, and no evidence for a caller */
-	SFU_STOP_UNSCANNED,		/* code is not in the process map yet */
+	SFU_STOP_NODATA,		/* no row, and no evidence for another caller */
+	SFU_STOP_UNSCANNED,		/* no scan of the process has found this code yet */
 	SFU_STOP_EXEC,			/* in execve(): the new program has no stack yet */
 	SFU_STOP_SWITCH,		/* task switch: current's mm is not loaded */
 	SFU_STOP_NO_REGS,		/* "entry": NMI before the user registers are stored */
@@ -27,15 +27,12 @@ enum sfu_stop {
 	SFU_STOP_BAD,			/* malformed section: see the defect counters */
 	SFU_STOP_REFUSED,		/* unsupported row, section kept: see the defects */
 	SFU_STOP_BUDGET,		/* more work than a walk may do */
-	SFU_STOP_CFA,			/* the caller's frame would not be above this one */
+	SFU_STOP_CFA,			/* the caller's frame would not be at a higher address */
 	SFU_STOP_RA,			/* return address is not in executable code */
-	SFU_STOP_REGISTER,		/* row needs a register not known in this frame */
+	SFU_STOP_REGISTER,		/* row needs a register that is not known in this frame */
 	SFU_STOP_SIGNAL,		/* no valid context in the signal frame */
 	NR_SFU_STOPS
 };
-
-extern const char *const sfu_stop_names[];
-extern const char *const sfu_method_names[];
 
 /* How the frame of a caller was found. walk/fallback.c explains the kinds of evidence. */
 enum sfu_method {
@@ -48,7 +45,7 @@ enum sfu_method {
 
 /* Why the module left a stack to the unwinder of the kernel. */
 enum sfu_decline {
-	SFU_DECLINE_DISABLED,		/* disabled by the parameter, or hooks not set yet */
+	SFU_DECLINE_DISABLED,		/* parameter `enabled` is N, or hooks are not set yet */
 	SFU_DECLINE_KTHREAD,		/* kernel thread, user worker, or no mm */
 	SFU_DECLINE_GUEST,		/* sample in the guest of a virtual machine */
 	SFU_DECLINE_COMPAT,		/* not 64-bit user code */
@@ -56,30 +53,31 @@ enum sfu_decline {
 	NR_SFU_DECLINES
 };
 
-extern const char *const sfu_decline_names[];
+extern const char *const sfu_stop_names[NR_SFU_STOPS];
+extern const char *const sfu_method_names[NR_SFU_METHODS];
+extern const char *const sfu_decline_names[NR_SFU_DECLINES];
 
-/* The counters of one processor. All members are unsigned long: they are summed as an array. */
+/* The counters of one processor: only unsigned long, because they are added as arrays. */
 struct sfu_counters {
 	unsigned long	walks;				/* walks that began */
 	unsigned long	stops[NR_SFU_STOPS];		/* walks that ended, by reason */
-	unsigned long	firsts[NR_SFU_STOPS];		/* walks that found no caller, by reason */
-	unsigned long	depths[NR_SFU_STOPS];		/* frames of walks, by reason of the end */
+	unsigned long	firsts[NR_SFU_STOPS];		/* walks without a caller, by reason */
+	unsigned long	depths[NR_SFU_STOPS];		/* frames of all walks, by reason */
 	unsigned long	frames[NR_SFU_METHODS];		/* callers that were found, by method */
 	unsigned long	cache_hits;			/* rows found in the row cache */
-	unsigned long	cache_misses;			/* rows looked up in a section or table */
+	unsigned long	cache_misses;			/* rows not found there */
 	unsigned long	declined[NR_SFU_DECLINES];	/* stacks left to the kernel, by reason */
-	unsigned long	defects[NR_SFRAME_DEFECTS];	/* bad sections, refused rows */
+	unsigned long	defects[NR_SFRAME_DEFECTS];	/* sections and rows with defects */
 	unsigned long	scan_requests;
 	unsigned long	scans;				/* scans that ran */
-	unsigned long	lost_scans;			/* scans given up: a lock was held */
-	unsigned long	bad_sections;			/* sections that were marked as bad */
+	unsigned long	lost_scans;			/* scans that found a lock held */
+	unsigned long	bad_sections;
 };
 
 struct kernel_param;
 
 DECLARE_PER_CPU(struct sfu_counters, sfu_counters);
 
-/* Any context, NMI included. */
 #define sfu_count(field)	this_cpu_inc(sfu_counters.field)
 #define sfu_count_many(field, n) this_cpu_add(sfu_counters.field, n)
 
@@ -89,7 +87,7 @@ struct sfu_held {
 	atomic_long_t	sections;	/* sections in all maps */
 	atomic_long_t	bytes;		/* bytes of maps and struct sfu_process */
 	atomic_long_t	tables;		/* bytes of tables */
-	atomic_long_t	process_tables;	/* tables for code of one process */
+	atomic_long_t	process_tables;	/* tables for the code of JIT compilers */
 };
 
 extern struct sfu_held sfu_held;

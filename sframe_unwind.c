@@ -2,11 +2,12 @@
 /*
  * sframe_unwind: the two hooks by which perf and BPF get user stacks, init and exit.
  *
- * perf_callchain_user() runs with the sample, in NMI, interrupt or task context. The hook at its
- * entry stores the frames of the module, and marks the callchain as full, so that the original
- * function adds nothing. unwind_user(), if the kernel has it, runs on the way back to user mode and
- * may sleep. The module replaces it. Both hooks use the same walk, which never sleeps. If the walk
- * lacks data in unwind_user(), the task scans the process at once.
+ * perf calls perf_callchain_user() when it takes a sample, in NMI, interrupt or task context. The
+ * hook at its entry stores the frames of the module, and marks the callchain as full, so that the
+ * original function adds nothing. unwind_user(), if the kernel has it, runs on the way back to user
+ * mode and may sleep. The module replaces it. Both hooks use the same walk (the unwinding of one
+ * stack), which never sleeps. If the walk lacks data in unwind_user(), the task scans its own
+ * mappings at once, and walks again.
  */
 #define pr_fmt(fmt) "sframe_unwind: " fmt
 
@@ -35,7 +36,7 @@ static bool enabled = true;
 module_param(enabled, bool, 0644);
 MODULE_PARM_DESC(enabled, "unwind user stacks (default); N leaves all of them to the kernel");
 
-/* Counts the callers that were found without a row. Not inlined, because most walks have none. */
+/* Counts the callers that a walk has found without a row: rare, so it is not inlined. */
 static noinline void count_other_methods(const struct sfu_walk *walk)
 {
 	unsigned int i;
@@ -45,10 +46,7 @@ static noinline void count_other_methods(const struct sfu_walk *walk)
 			sfu_count_many(frames[i], walk->nr_frames[i]);
 }
 
-/*
- * Counts and traces the end of a walk. What runs for each sample is inlined in this file: a call
- * would take up to half as long as the work.
- */
+/* Counts and traces the end of a walk. What runs for each sample is inlined, to save calls. */
 static __always_inline void report_walk(const struct sfu_walk *walk, struct pt_regs *regs,
 					enum sfu_stop stop)
 {
@@ -79,14 +77,14 @@ static bool decline(enum sfu_decline why)
 	return false;
 }
 
-/* Returns true if the module may walk the stack; else counts the reason, and the kernel walks. */
+/* Returns true if the module may unwind this stack; else counts why the kernel does it. */
 static __always_inline bool may_walk(struct pt_regs *regs)
 {
 	if (!READ_ONCE(enabled) || !sfu_watch_sample())
 		return decline(SFU_DECLINE_DISABLED);
 	if (!current->mm || (current->flags & (PF_KTHREAD | PF_USER_WORKER)))
 		return decline(SFU_DECLINE_KTHREAD);
-	/* PF_VCPU: a guest's registers, but the host's in task context (tracepoints of KVM). */
+	/* With PF_VCPU, @regs are a guest's, except in task context (tracepoints of KVM). */
 	if (current->flags & PF_VCPU && !in_task())
 		return decline(SFU_DECLINE_GUEST);
 	if (!user_mode(regs) || !sfu_arch_unwindable(regs))
@@ -95,8 +93,8 @@ static __always_inline bool may_walk(struct pt_regs *regs)
 }
 
 /*
- * Leaves the stack of a process without sections to the kernel. Requests a scan if it may find one,
- * for example because the sampled code is not in the map yet.
+ * Leaves a stack to the kernel, because a scan has found no section and no table in the process.
+ * Requests another scan if code or tables may be new since then.
  */
 static noinline void leave_to_kernel(struct sfu_process *process, struct sfu_map *map,
 				     struct pt_regs *regs)
@@ -110,8 +108,9 @@ static noinline void leave_to_kernel(struct sfu_process *process, struct sfu_map
 }
 
 /*
- * Returns true if the process has a map without a section: the kernel then follows frame pointers.
- * A process without a map is walked: the walk stores the sampled address, and requests a scan.
+ * Returns true if the kernel unwinds this stack by frame pointers, because the map of the process
+ * has no section. A process without a map is walked: the walk stores the address of the sample, and
+ * requests a scan.
  */
 static __always_inline bool decline_without_sections(struct sfu_process *process,
 						     struct pt_regs *regs)
@@ -124,14 +123,14 @@ static __always_inline bool decline_without_sections(struct sfu_process *process
 	return true;
 }
 
-/* Returns true if a scan may help: it finds new code and changed files, and requests JIT tables. */
+/* Returns true if a scan may let later walks get further, or the map has to be checked again. */
 static __always_inline bool needs_scan(struct sfu_process *process, const struct sfu_walk *walk,
 				       enum sfu_stop stop)
 {
 	struct sfu_map *map = walk->map;
 	const unsigned long now = jiffies;
 
-	/* sfu_jit_must_ask() comes first: it always has to store the address. */
+	/* sfu_jit_must_ask() comes first, because it stores the address for the scan. */
 	return (stop == SFU_STOP_NODATA &&
 		sfu_jit_must_ask(process, map, sfu_walk_lookup_ip(&walk->frame))) ||
 	       sfu_walk_needs_scan(walk, stop) ||
@@ -139,7 +138,7 @@ static __always_inline bool needs_scan(struct sfu_process *process, const struct
 	       (map && time_after(now, READ_ONCE(map->valid_until)));
 }
 
-/* Begins a walk of current's stack. @process is NULL if the process of current is not known yet. */
+/* Begins a walk of current's stack. @process is NULL if it is not known yet. */
 static __always_inline void begin_walk(struct sfu_walk *walk, struct sfu_process *process,
 				       struct sfu_row_cache *cache, struct pt_regs *regs)
 {
@@ -149,7 +148,7 @@ static __always_inline void begin_walk(struct sfu_walk *walk, struct sfu_process
 	sfu_walk_init(walk, map, is_inherited, cache, regs);
 }
 
-/* Stores at most @max callers in @ips, and their number in @nr. Returns why the walk ends. */
+/* Stores the addresses of at most @max callers, and their number. Returns why the walk ends. */
 static __always_inline enum sfu_stop store_callers(struct sfu_walk *walk, u64 *ips,
 						   unsigned int max, unsigned int *nr)
 {
@@ -164,7 +163,7 @@ static __always_inline enum sfu_stop store_callers(struct sfu_walk *walk, u64 *i
 	}
 	if (stop)
 		return stop;
-	/* @ips is full. Without one more caller, the walk is complete, and not cut off. */
+	/* @ips is full. The walk is cut off only if there is one more caller. */
 	stop = sfu_walk_callers(walk, &beyond, 1, &more);
 	return more ? SFU_STOP_FULL : stop;
 }
@@ -175,7 +174,7 @@ static void store_frames(struct perf_callchain_entry_ctx *ctx,
 			 struct sfu_process *process, struct pt_regs *regs)
 {
 	enum sfu_stop stop = SFU_STOP_FULL;
-	/* Not cleared, to save time: the walk sets each member before it reads it. */
+	/* Not cleared, to save time: the walk sets each member before it reads the member. */
 	struct sfu_walk walk __uninitialized;
 	struct sfu_row_cache *cache = sfu_row_cache_get();
 
@@ -187,7 +186,6 @@ static void store_frames(struct perf_callchain_entry_ctx *ctx,
 		struct perf_callchain_entry *entry = ctx->entry;
 		unsigned int nr;
 
-		/* Callers are stored where perf_callchain_store() would store them. */
 		stop = store_callers(&walk, &entry->ip[entry->nr], ctx->max_stack - ctx->nr, &nr);
 		entry->nr += nr;
 		ctx->nr += nr;
@@ -223,13 +221,10 @@ static struct ftrace_ops callchain_ops = { .func = on_callchain_user };
 
 /* ---- the deferred hook: task context ---- */
 
-/*
- * Lets unloading wait for replace_unwind_user(), which may sleep: ftrace waits for no sleeping
- * task.
- */
+/* Lets unloading wait for tasks in replace_unwind_user(), which may sleep. */
 DEFINE_STATIC_SRCU(deferred_srcu);
 
-/* Walks the stack. If the walk needs a scan, current scans its process, once, and walks again. */
+/* Walks the stack of current. If a scan may help, current scans its mappings and walks again. */
 static void trace_and_scan(struct unwind_stacktrace *trace, unsigned int max)
 {
 	struct mm_struct *mm = current->mm;
@@ -300,7 +295,7 @@ static struct ftrace_ops unwind_user_ops = {
 
 static bool hooked_deferred;
 
-/* Without unwind_user(), which not all kernels have, the module handles synchronous stacks only. */
+/* Without this hook, the module makes no deferred stacks, but still those of samples. */
 static void hook_unwind_user(void)
 {
 	int err;
@@ -344,6 +339,16 @@ static const struct kernel_param_ops summary_ops = { .get = sfu_stats_summary, .
 module_param_cb(summary, &summary_ops, NULL, 0444);
 MODULE_PARM_DESC(summary, "what became of the stacks, a few counters (read only)");
 
+/* Waits until nothing runs in the module any more, and frees its memory. No hook is set. */
+static void free_all(void)
+{
+	sfu_hook_exit();
+	sfu_request_exit();
+	sfu_processes_exit();
+	sfu_row_cache_exit();
+	sfu_files_exit();
+}
+
 static int __init sframe_unwind_init(void)
 {
 	int err;
@@ -351,14 +356,12 @@ static int __init sframe_unwind_init(void)
 	err = sfu_files_init();
 	if (err)
 		return err;
-	err = sfu_row_cache_init() ?: sfu_spares_init();
-	if (!err)
-		err = sfu_watch_init();
+	err = sfu_row_cache_init() ?: sfu_spares_init() ?: sfu_watch_init();
 	if (err)
-		goto err_process;
+		goto err_watch;
 	err = sfu_hook_required(&callchain_ops, "perf_callchain_user");
 	if (err)
-		goto err_event;
+		goto err_hook;
 	err = sfu_device_init();
 	if (err)
 		goto err_callchain;
@@ -370,41 +373,29 @@ static int __init sframe_unwind_init(void)
 
 err_callchain:
 	sfu_unhook(&callchain_ops);
-err_event:
+err_hook:
 	sfu_watch_exit();
-	sfu_request_exit();
-err_process:
-	sfu_hook_exit();
-	sfu_processes_exit();
-	sfu_row_cache_exit();
-	sfu_files_exit();
+err_watch:
+	free_all();
 	return err;
 }
 
 /*
  * Why no context is left in the module, or enters it again, when it is unloaded:
  *
- * Samples, in NMI, interrupt or task context, run on_callchain_user() or
- * on_unwind_user(), which do not sleep. unregister_ftrace_function() waits for all of
- * them, and for all that are on their way through the trampoline of ftrace.
- *
- * Tasks that on_unwind_user() has sent to replace_unwind_user() may be preempted or
- * asleep. A task before srcu_read_lock() has not slept since the hook: the first
- * synchronize_rcu_tasks() waits for it. synchronize_srcu() waits for a task inside. The
- * second synchronize_rcu_tasks() waits for a task after srcu_read_unlock().
- *
- * sfu_device_exit() comes first: no table is loaded any more, for a file or a process. An open
- * device holds a reference of the module, so no task is in its functions. A table of a process ends
- * with its struct sfu_process, and no other context frees the table.
- *
- * sfu_hook_exit() does not return if ftrace has shut itself down and a hook is still set.
- *
- * Without the hooks no walk runs, requests a scan or takes a reference on a map. sfu_watch_exit()
- * removes the hooks of events; after that nothing requests a scan. sfu_request_exit(),
- * sfu_processes_exit() and sfu_files_exit() state the reasons for requests, processes and tables.
- * The removal of debugfs files waits for their readers. Module parameters, `summary` too, are sysfs
- * files. A read of such a file keeps it active, and the kernel removes it before it frees the
- * module: the removal waits for the read. So the counters exist as long as a task reads them.
+ * - An open device holds a reference to the module, so no task is in the functions of the device.
+ *   sfu_device_exit() comes first: no table is loaded any more.
+ * - Samples run on_callchain_user() or on_unwind_user(), which do not sleep.
+ *   unregister_ftrace_function() waits for them, also on their way through ftrace's trampoline.
+ * - Tasks that on_unwind_user() has sent to replace_unwind_user() may be preempted or asleep. A
+ *   task before srcu_read_lock() has not slept since the hook: the first synchronize_rcu_tasks()
+ *   waits for it. synchronize_srcu() waits for a task inside. The second synchronize_rcu_tasks()
+ *   waits for a task after srcu_read_unlock().
+ * - Without these hooks no walk runs, requests a scan or takes a reference on a map.
+ *   sfu_watch_exit() removes the hooks of events; after that nothing requests a scan.
+ * - free_all(): the comments of its functions state the reasons for requests, processes and tables.
+ * - The removal of debugfs files, and of module parameters, which are sysfs files, waits for their
+ *   readers. So the counters exist as long as a task reads them.
  */
 static void __exit sframe_unwind_exit(void)
 {
@@ -413,11 +404,7 @@ static void __exit sframe_unwind_exit(void)
 	unhook_unwind_user();
 	sfu_unhook(&callchain_ops);
 	sfu_watch_exit();
-	sfu_hook_exit();
-	sfu_request_exit();
-	sfu_processes_exit();
-	sfu_row_cache_exit();
-	sfu_files_exit();
+	free_all();
 	pr_info("unloaded after %lu stacks\n", sfu_stats_walks());
 }
 
