@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Recognises arm64 instructions: calls, PLT slots, prologues, epilogues, and the code of libraries
- * that starts programs and threads.
- *
- * The process chooses the code, so it may have any bytes. Each function reads only bytes that its
- * caller has checked, or that it has copied from the process itself.
+ * Recognises arm64 instructions, in copies of code that may have any bytes: calls, PLT slots,
+ * prologues, epilogues, and the code of libraries that starts programs and threads.
  */
 #include <linux/bitops.h>
 #include <linux/unaligned.h>
@@ -13,7 +10,7 @@
 #include "map/keeps_fp.h"
 #include "walk/walk.h"
 
-/* Instruction patterns: a mask of the bits that identify an instruction, and their values. */
+/* Kinds of instructions: a mask of the bits that identify a kind, and the values of these bits. */
 #define INSN(mask, bits)	((u64)(mask) << 32 | (bits))
 #define ANY			INSN(0, 0)
 #define ADD_SP			INSN(0xffc003ff, 0x910003ff)	/* add sp, sp, #imm12 */
@@ -122,8 +119,8 @@ bool sfu_arch_is_sigreturn(struct sfu_walk *walk, unsigned long addr)
 
 /*
  * Decodes the PLT slot @code at @addr: [bti c;] adrp; ldr; add; [autia1716;] br. binutils 2.46
- * writes nop for an add of 0. Sets @slot to the address of the word that has the target. Returns
- * the length in bytes up to the end of br; 0 if this is no slot.
+ * writes nop for an add of 0. Sets @slot to the address of the word through which the slot jumps.
+ * Returns the length of the slot in bytes, up to the end of br; 0 for other code.
  */
 static unsigned int decode_plt(const u8 *code, unsigned long addr, unsigned long *slot)
 {
@@ -161,7 +158,7 @@ bool sfu_arm64_is_in_plt(struct sfu_walk *walk, unsigned long ip)
 
 	if (!sfu_walk_read_code(walk, code, addr, sizeof(code)))
 		return false;
-	/* Tries each address at which a slot that contains the ip could begin. */
+	/* A slot that contains the ip may begin at each of these addresses. */
 	for (off = 0; off <= PLT_BYTES; off += 4)
 		if (off + decode_plt(code + off, addr + off, &slot) > PLT_BYTES)
 			return true;
@@ -173,8 +170,8 @@ bool sfu_arm64_is_in_plt(struct sfu_walk *walk, unsigned long ip)
 #define TEXT_AFTER	36	/* bytes that are read of each function */
 
 /*
- * Returns true for str x30 to the stack, and stp of x30 and a register other than x29. Not for stp
- * x16, x30, which begins the head of a PLT.
+ * Returns true for str x30 to the stack, and for stp of x30 and another register, except x29, and
+ * x16: stp x16, x30 begins the head of a PLT.
  */
 static bool stores_x30(u32 insn)
 {
@@ -196,7 +193,7 @@ static bool is_of_runtime(const u8 *code)
 	       MATCHES(code, STP_RECORD_32, MOV_X29_SP, STR_X19_16, ADRP_X19, LDRB_W0_X19);
 }
 
-/* Returns how a function begins at @code. Only an instruction that stores x30 shows a function. */
+/* A function begins where an instruction stores x30. */
 static enum sframe_prologue text_start(const u8 *code)
 {
 	u32 insn = insn_at(code);
@@ -210,7 +207,7 @@ static enum sframe_prologue text_start(const u8 *code)
 		return SFRAME_PROLOGUE_OTHER;
 	if ((!is(insn, STP_RECORD) && !is(insn, STP_RECORD_AT)) || is_of_runtime(code))
 		return SFRAME_PROLOGUE_NONE;
-	/* The compiler may have moved a few instructions between stp and add x29, sp. */
+	/* Compilers move instructions between stp and add x29, sp. */
 	for (i = 4; i < TEXT_AFTER; i += 4)
 		if (is(insn_at(code + i), SET_X29))
 			return SFRAME_PROLOGUE_FP;
@@ -228,7 +225,7 @@ void sframe_count_prologues(struct sframe_prologues *starts, const u8 *text, siz
 
 /* ---- the row of an instruction ---- */
 
-/* Sets @row for a function whose frame has @size bytes, with x29 and x30 at the bottom. */
+/* Sets @row for a frame of @size bytes with x29 and x30 at its lower end. */
 static void set_record_row(struct sframe_row *row, int size)
 {
 	row->cfa.off = size;
@@ -278,7 +275,7 @@ bool sfu_arch_read_row(struct sfu_walk *walk, struct sframe_row *row)
 	return true;
 }
 
-/* Returns true if a result in register 31 goes to SP. Elsewhere 31 is the zero register. */
+/* Returns true if register 31 is SP as the destination, and not the zero register. */
 static bool names_sp(u32 insn)
 {
 	return (insn & 0x3f000000) == 0x11000000 ||	/* add, sub: constant or register */
@@ -286,7 +283,7 @@ static bool names_sp(u32 insn)
 	       ((insn & 0x1f800000) == 0x12000000 && (insn & 0x60000000) != 0x60000000);
 }
 
-/* Returns false if the instruction changes neither the stack pointer nor the link register. */
+/* Returns false if the instruction certainly keeps the stack pointer and the link register. */
 static bool may_change_sp_or_link(u32 insn)
 {
 	const u32 rd = insn & 31;
@@ -348,21 +345,18 @@ static const struct {
 	{ SFU_START_THREAD, 4, { BLR, MOV_X8_EXIT, SVC } },
 	/* start() of musl */
 	{ SFU_START_THREAD, 12, { SVC, LDP_X1_X0, BLR_X1, BL } },
-	/*
-	 * runtime.goexit() of Go. No instruction calls it: the runtime stores the address of this
-	 * bl as the return address of a goroutine's function.
-	 */
+	/* runtime.goexit() of Go: the runtime stores the address of bl as a return address */
 	{ SFU_START_THREAD, 4, { MOV_X0_X0, BL, ZERO } },
-	/* make_fcontext() of Boost, with bl _exit: a fiber's function returns here, uncalled. */
+	/* make_fcontext() of Boost, with bl _exit: a fiber's function returns to mov */
 	{ SFU_START_THREAD, 4, { RET, MOV_X0_0, BL } },
 };
 
 /*
- * Returns true if @insn, at @ra, is in start_thread() of glibc after the call of a thread's
+ * Returns true if @insn, at @ra, is in start_thread() of glibc, after the call of a thread's
  * function: at most two instructions that compute x1; str of the result to the thread's descriptor;
- * three times bl. In static programs, adrp xN; ldr xN; cbz xN guard the first call, which is a nop
- * if nothing defines its function. glibc has one call for pthreads, and one for C11 threads, whose
- * functions return an int (sxtw). These instructions follow both, or one branches to them.
+ * three times bl. In static programs, adrp xN; ldr xN; cbz xN guard the first call, which is nop if
+ * no library defines the function. After the call for C11 threads, sxtw extends their int. One of
+ * the two calls branches to the instructions that they share.
  */
 static bool exits_thread(struct sfu_walk *walk, u32 insn, unsigned long ra)
 {

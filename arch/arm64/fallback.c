@@ -4,34 +4,25 @@
  * have no frame, or none yet. The frame pointer then belongs to an outer frame: following it would
  * skip the caller.
  *
- * The link register is known only in an interrupted frame (sampled, or hit by a signal). Where a
- * function begins or ends, the instruction shows where the return address is: walk/fallback.c tries
- * this first.
+ * In an interrupted frame (sampled, or hit by a signal) the link register is known, and its target
+ * decides. The caller is found by the link register if
  *
- * Elsewhere, the target of the link register decides. After calls of its own, a function has a
- * target in its own file. The table shows how the caller is found:
+ *	- the ip is in a PLT slot, which has no frame;
+ *	- the target is in another file: after calls of its own, a function has a target in its
+ *	  own file;
+ *	- the target is after a call of the present function, see is_entered_by_link();
  *
- *	target of the link register	caller
- *	-------------------------	------------------------------------------
- *	any (the ip is in a PLT slot)	by the link register: slots have no frame
- *	another file			by the link register, or by the frame pointer
- *					if both give this target
- *	a call of the present function	by the link register: see is_entered_by_link()
- *	own file, maybe with a row	by the frame pointer, if the code keeps it. No proof
- *					counts: the target may be the real caller
- *	own file, without a row		by the frame pointer, if proved or kept by the code
- *	as in the frame record		by the frame pointer, if proved or kept by the code
- *	unknown, or no code		by the frame pointer, if proved or kept by the code
- *
- * A caller by the link register must be code after a call instruction. If it is not, the frame
- * pointer finds the caller if the code keeps it; else no caller is found.
+ * and the target is code after a call instruction. Else the caller is found by the frame pointer,
+ * if the code keeps frame pointers, or a call proves the frame record. A proof counts only if the
+ * target is unknown, is in the frame record, too, or is code of the own file without a row. Else
+ * the target may be the real caller, and the frame record belong to an outer one.
  */
 #include "sframe_arch.h"
 #include "walk/fallback.h"
 #include "walk/walk.h"
 
 enum link {
-	LINK_UNKNOWN,		/* or no code, or the frame record has this target, too */
+	LINK_UNKNOWN,		/* or to no code, or to the address in the frame record */
 	LINK_FROM_PLT,
 	LINK_TO_OTHER_FILE,
 	LINK_TO_SAME_FILE,
@@ -94,9 +85,9 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller)
 
 	if (link != LINK_UNKNOWN && is_linked_sound(walk, &linked) &&
 	    (link != LINK_TO_SAME_FILE || is_entered_by_link(walk, &linked))) {
-		/* If the frame record has this address, too, it is the record of this function. */
+		/* If the frame record has this address, too, it is the present function's. */
 		*caller = by_fp.ip == linked.ip ? by_fp : linked;
-		/* SP is certain in a PLT slot and after is_entered_by_link() only. */
+		/* SP may have moved, except in a PLT slot or where is_entered_by_link() looks. */
 		caller->sp_unverified = link == LINK_TO_OTHER_FILE;
 		return SFU_STOP_NONE;
 	}
@@ -114,7 +105,7 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller)
 	return SFU_STOP_NONE;
 }
 
-/* Not needed: on arm64, rows of the loader's binding code find the CFA by SP. */
+/* On arm64, the rows of the loader's binding code find the CFA by SP. */
 bool sfu_arch_find_binding(struct sfu_walk *walk, const struct sframe_row *row,
 			   struct sfu_frame *caller)
 {

@@ -23,21 +23,18 @@
 #define SFU_ARCH_CFA_ALIGN	16
 
 /*
- * Go stores x30 at the stack pointer, and x29 in the word below, to which x29 then points: an odd
- * multiple of 8. A frame has at least 16 bytes, so the caller's SP is at least x29 + 24.
+ * Go stores x30 at SP, and x29 in the word below, to which x29 then points. So the caller's SP is
+ * x29 + 24 or more.
  */
 #define SFU_ARCH_LOW_RECORD	8
 
 #define SFU_ARCH_CALL_BYTES	4
 
-/* __kernel_rt_sigreturn() of the vDSO: mov x8, #139; svc #0 */
+/* The rt_sigreturn stub, __kernel_rt_sigreturn() of the vDSO: mov x8, #139; svc #0 */
 #define SFU_ARCH_SIGRETURN_BYTES	8
 #define SFU_ARCH_SIGRETURN_CALL		4
 
-/*
- * The stack pointer points to a struct rt_sigframe: 128 bytes of siginfo, and a struct
- * ucontext, in which sigcontext begins at byte 176 (asm/ucontext.h, asm/sigcontext.h).
- */
+/* At SP is a struct rt_sigframe: 128 bytes of siginfo, and a ucontext with sigcontext at 176. */
 #define SFU_ARCH_SIGCONTEXT_OFFSET	304
 #define SFU_ARCH_SIGCONTEXT_IP		33
 
@@ -50,8 +47,8 @@ static inline bool sfu_arch_unwindable(struct pt_regs *regs)
 }
 
 /*
- * Returns TTBR0, which has the address of the page table of user memory. With software PAN, each
- * user access loads TTBR0 from thread_info of current, where switch_mm() has stored it.
+ * Returns TTBR0, which has the address of the page table of user memory. With software PAN, a user
+ * access loads TTBR0 from thread_info, where switch_mm() has stored it.
  */
 static inline u64 sfu_user_ttbr(void)
 {
@@ -62,24 +59,24 @@ static inline u64 sfu_user_ttbr(void)
 	return read_sysreg(ttbr0_el1);
 }
 
-/* Address of the page table in TTBR0; the other bits are the ASID and TTBR_CNP_BIT. */
+/* The address bits of TTBR0: the others are the ASID and TTBR_CNP_BIT. */
 #define SFU_TTBR_TABLE	GENMASK_ULL(47, 1)
 
 static inline bool sfu_arch_has_user_memory(void)
 {
-	/* A variable, because phys_to_ttbr() is a macro that evaluates its argument twice. */
+	/* phys_to_ttbr() is a macro that evaluates its argument twice. */
 	phys_addr_t table = virt_to_phys(current->mm->pgd);
 
 	return !((sfu_user_ttbr() ^ phys_to_ttbr(table)) & SFU_TTBR_TABLE);
 }
 
-/* No mask: unsafe_get_user() clears bit 55 without a branch, so no address is a kernel one. */
+/* No mask: unsafe_get_user() clears bit 55 without a branch, so it reads no kernel memory. */
 static inline unsigned long sfu_arch_mask_user(unsigned long addr)
 {
 	return addr;
 }
 
-/* The mask covers both keys. It applies whatever a row says: a frame record has no row. */
+/* The mask applies to all return addresses, because a frame record does not say if it is signed. */
 static __always_inline unsigned long sfu_arch_ra_mask(void)
 {
 	return ~ptrauth_user_pac_mask();
@@ -87,7 +84,7 @@ static __always_inline unsigned long sfu_arch_ra_mask(void)
 
 /*
  * x8 has the number of the system call, also after the call. Until the call returns, x0 of the
- * parent is the first argument. If it is 0, parent and child look alike: returns false.
+ * parent is the first argument. If this is 0, parent and child look alike: false.
  */
 static inline bool sfu_arch_is_child(const struct pt_regs *regs)
 {
@@ -101,7 +98,7 @@ static __always_inline bool sfu_arch_is_stub(const u8 *code)
 	return get_unaligned_le32(code) == 0xd2801168 && get_unaligned_le32(code + 4) == 0xd4000001;
 }
 
-/* bl; blr, blraa, ... */
+/* bl; blr and its forms with authentication */
 static __always_inline bool sfu_arch_follows_call(const u8 *ra)
 {
 	u32 insn = get_unaligned_le32(ra - 4);
@@ -114,10 +111,7 @@ struct sfu_walk;
 /* Returns true if @ip is in a PLT slot, for which linkers write no rows. */
 bool sfu_arm64_is_in_plt(struct sfu_walk *walk, unsigned long ip);
 
-/*
- * Returns true if no instruction from @func to @ip, at most 15 of them, changes the link register
- * or the stack pointer.
- */
+/* Returns true if no instruction from @func to @ip, at most 15, changes link register or SP. */
 bool sfu_arm64_keeps_link(struct sfu_walk *walk, unsigned long func, unsigned long ip);
 
 #endif /* SFU_MACHINE_H */

@@ -8,10 +8,7 @@
 #include "sframe_arch.h"
 #include "walk/walk.h"
 
-/*
- * Always true: the processor masks all interrupts when it enters the kernel, including pseudo-NMIs,
- * and the entry code stores the registers before it unmasks them.
- */
+/* Always true: the processor masks even pseudo-NMIs until the entry code has stored registers. */
 bool sfu_arch_has_user_registers(const struct pt_regs *regs)
 {
 	return true;
@@ -19,7 +16,7 @@ bool sfu_arch_has_user_registers(const struct pt_regs *regs)
 
 unsigned long sfu_arch_reg(const struct pt_regs *regs, unsigned int reg)
 {
-	/* The decoder has checked @reg, but by a branch that may be mispredicted. */
+	/* The decoder has checked @reg, but the processor may have mispredicted the check. */
 	reg = array_index_nospec(reg, SFU_ARCH_NR_REGS);
 	return regs_get_register((struct pt_regs *)regs, reg * sizeof(u64));
 }
@@ -30,15 +27,15 @@ bool sfu_arch_calls_sigreturn(const struct pt_regs *regs)
 }
 
 /*
- * rt_sigreturn() restores x0 to x30, and then SP. x8 holds the number of the system call until x8
- * is restored: another value shows that x0 to x8 are restored.
+ * rt_sigreturn() restores x0 to x30, and then SP. Until it restores x8, this register has the
+ * number of the system call: another value shows that x0 to x8 are restored.
  */
 unsigned int sfu_arch_nr_restored(const struct pt_regs *regs)
 {
 	return regs->syscallno == __NR_rt_sigreturn && regs->regs[8] != __NR_rt_sigreturn ? 9 : 0;
 }
 
-/* Word 36 is the header of the first record after the general registers: always of FP registers. */
+/* In word 36, the first record after the general registers, which has the FP registers, begins. */
 enum sfu_stop sfu_arch_check_sigcontext(struct sfu_walk *walk, unsigned long sigcontext)
 {
 	unsigned long head;

@@ -3,22 +3,22 @@
 #include "sframe_arch.h"
 #include "walk/walk.h"
 
-/* Nothing to undo: on arm64, the saved ip is at the breakpoint, not after it. */
+/* Nothing to correct: on arm64, the saved ip is at the breakpoint, not after it. */
 bool sfu_arch_leave_breakpoint(struct sfu_walk *walk)
 {
 	return false;
 }
 
-/* Nothing to undo: arm64 has no optimized uprobes. */
+/* arm64 has no optimized uprobes. */
 bool sfu_arch_leave_call(struct sfu_walk *walk)
 {
 	return false;
 }
 
 /*
- * The trampoline is one breakpoint at the start of a page, which may be executable and not
- * readable. The probed function has returned to it, so the link register holds its address. In any
- * other function at the start of a page, the link register holds another address.
+ * The trampoline is a breakpoint at the start of a page, which may be executable and not readable.
+ * The probed function has returned to it by the link register. In any other function at the start
+ * of a page, the link register has another address.
  */
 bool sfu_arch_is_trampoline(struct sfu_walk *walk, unsigned int *pops)
 {

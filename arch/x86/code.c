@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Recognises x86_64 instructions: calls, PLT slots, prologues, epilogues, and the code of libraries
- * that starts programs and threads.
- *
- * The process chooses the code, so it may have any bytes. Each function reads only bytes that its
- * caller has checked, or that it has copied from the process itself.
+ * Recognises x86_64 instructions, in copies of code that may have any bytes: calls, PLT slots,
+ * prologues, epilogues, and the code of libraries that starts programs and threads.
  */
 #include <linux/array_size.h>
 #include <linux/unaligned.h>
@@ -14,19 +11,19 @@
 #include "walk/walk.h"
 
 /*
- * A pattern of code. The low byte of an element is a byte of code, and the high byte masks its bits
- * that may differ. With a high byte of 0xff, the low byte is a number of bytes with any value.
+ * A sequence of instructions. The low byte of an element of @code is a byte of code, and its high
+ * byte has the bits that may differ. ANY and ANY4 are bytes with any value.
  */
 struct pattern {
-	u8	before;		/* bytes of the pattern before the address that is tested */
-	u8	len;		/* elements of @code */
+	u8	before;		/* bytes of the sequence before the address that is tested */
+	u8	len;		/* number of elements of @code */
 	u16	code[22];
 };
 
 #define PATTERN(before, ...)	\
 	{ before, sizeof((u16 []){ __VA_ARGS__ }) / sizeof(u16), { __VA_ARGS__ } }
-#define ANY	0xff01		/* one byte */
-#define ANY4	0xff04		/* four bytes */
+#define ANY	0xff01
+#define ANY4	0xff04
 #define REG	0x0700		/* one of eight registers */
 
 /* Returns the length in bytes of the code at @addr, if it matches @pattern; else 0. */
@@ -46,14 +43,12 @@ static unsigned int match_one(const u8 *addr, const struct pattern *pattern)
 	return bytes;
 }
 
-/* MATCHES() tries one pattern, MATCH() those of an array. Both return the length of the code. */
 #define MATCHES(addr, before, ...) ({						\
 	static const struct pattern pattern = PATTERN(before, __VA_ARGS__);	\
 	match_one(addr, &pattern);						\
 })
 #define MATCH(addr, patterns)	match_any(addr, patterns, ARRAY_SIZE(patterns))
 
-/* Returns the length in bytes of the code at @addr, if it matches one of @patterns; else 0. */
 static unsigned int match_any(const u8 *addr, const struct pattern *patterns, unsigned int nr)
 {
 	unsigned int i, bytes = 0;
@@ -65,7 +60,7 @@ static unsigned int match_any(const u8 *addr, const struct pattern *patterns, un
 
 /* ---- calls ---- */
 
-/* Returns the length of call *operand, by its ModRM and SIB bytes; 0 if it is no such call. */
+/* Returns the length of call *operand after the byte 0xff; 0 for another instruction. */
 static unsigned int indirect_call_bytes(u8 modrm, u8 sib)
 {
 	unsigned int mode = modrm >> 6, base = modrm & 7;
@@ -96,7 +91,7 @@ enum sfu_call sfu_arch_read_call(struct sfu_walk *walk, unsigned long ra,
 	u8 code[SFU_ARCH_CALL_BYTES];
 	const u8 *end = code + sizeof(code);
 
-	/* If a mapping begins less than 7 bytes before @ra, the bytes before the mapping are 0. */
+	/* The bytes before the start of a mapping are 0. */
 	if (!sfu_walk_read_around(walk, code, ra, sizeof(code), 0))
 		return SFU_CALL_NONE;
 	*where = ra + (s32)get_unaligned_le32(end - 4);
@@ -116,8 +111,6 @@ bool sfu_arch_is_sigreturn(struct sfu_walk *walk, unsigned long addr)
 
 /* ---- PLT slots ---- */
 
-#define PLT_BYTES	16
-
 /* [endbr64;] [bnd] jmp *disp(%rip). mold: endbr64; mov $index,%r11d; jmp *disp(%rip) */
 static const struct pattern plt_slots[] = {
 	PATTERN(0, 0xff, 0x25, ANY4),
@@ -129,7 +122,7 @@ static const struct pattern plt_slots[] = {
 
 bool sfu_arch_read_plt(struct sfu_walk *walk, unsigned long addr, unsigned long *slot)
 {
-	u8 code[PLT_BYTES];
+	u8 code[16];
 	unsigned int bytes;
 
 	if (!sfu_walk_read_code(walk, code, addr, sizeof(code)))
@@ -179,13 +172,13 @@ static const struct pattern go_checks[] = {
 	PATTERN(0, 0x49, 0x3b, 0x66, 0x10, 0x0f, 0x86, ANY4),
 };
 
-/* Returns true if a function may begin after @byte, the end of ret, nop, int3, or a long nop. */
+/* Returns true for the last byte of ret, nop, int3 and long nops: a function may begin after it. */
 static bool ends_function(u8 byte)
 {
 	return byte == 0xc3 || byte == 0x90 || byte == BREAKPOINT || byte == 0x00;
 }
 
-/* Returns the length of what may precede push %rbp in a function: endbr64, and Go's stack check. */
+/* Returns the length of endbr64 and Go's stack check, which may precede push %rbp. */
 static unsigned int bytes_before_push(const u8 *code)
 {
 	unsigned int bytes = MATCHES(code, 0, 0xf3, 0x0f, 0x1e, 0xfa);
@@ -194,10 +187,10 @@ static unsigned int bytes_before_push(const u8 *code)
 }
 
 /*
- * @code is after push %rbp. Returns the length up to the end of mov %rsp,%rbp; 0 if the code does
- * not set rbp, or first pushes another register or makes room.
+ * Returns the length of the code after push %rbp, up to the end of mov %rsp,%rbp; 0 if there is
+ * none, or if the code first makes room.
  */
-static unsigned int rbp_is_set_at(const u8 *code)
+static unsigned int bytes_to_set_rbp(const u8 *code)
 {
 	unsigned int i;
 
@@ -209,14 +202,13 @@ static unsigned int rbp_is_set_at(const u8 *code)
 	return 0;
 }
 
-/* Returns how a function begins at @code, in compiled code at a multiple of TEXT_STEP. */
 static enum sframe_prologue text_start(const u8 *code)
 {
 	if (!ends_function(code[-1]))
 		return SFRAME_PROLOGUE_NONE;
 	code += bytes_before_push(code);
 	if (code[0] == PUSH_RBP)
-		return rbp_is_set_at(code + 1) ? SFRAME_PROLOGUE_FP : SFRAME_PROLOGUE_OTHER;
+		return bytes_to_set_rbp(code + 1) ? SFRAME_PROLOGUE_FP : SFRAME_PROLOGUE_OTHER;
 	/* Not counted: _init and _fini, which every file has: sub $8,%rsp; add $8,%rsp. */
 	if (MATCHES(code, 0, 0x48, 0x83, 0xec, 0x08, 0x48, 0x83, 0xc4, 0x08))
 		return SFRAME_PROLOGUE_NONE;
@@ -224,9 +216,9 @@ static enum sframe_prologue text_start(const u8 *code)
 }
 
 /*
- * Returns true if a function of a JIT has ended before @code. A byte of 0 counts only as the end of
- * a long nop, because it may also end a jump. After such jumps, the interpreter of OpenJDK aligns
- * the stack for calls, by an instruction that also begins functions.
+ * Returns true if a function of a JIT compiler has ended before @code. A byte of 0 may also end a
+ * jump, after which OpenJDK's interpreter aligns the stack by an instruction that begins functions,
+ * too. So the byte counts only as the end of a long nop.
  */
 static bool jit_ends_function(const u8 *code)
 {
@@ -242,10 +234,10 @@ static bool jit_ends_function(const u8 *code)
 }
 
 /*
- * Returns how a function of a JIT begins at @code: at any address, perhaps after checks. So only
- * sequences count that hardly mean anything else. OpenJDK code without frame pointers makes room
- * right after push %rbp (whose byte also ends push %r13), or before it stores %rbp in the frame. A
- * frame without a record also counts where a compiled function could begin.
+ * Code of a JIT compiler: a function begins at any address, perhaps after checks. So only sequences
+ * count that hardly mean anything else. OpenJDK code without frame pointers makes room right after
+ * push %rbp (whose byte also ends push %r13), or before it stores %rbp in the frame. A frame
+ * without a record also counts where a compiled function could begin.
  */
 static enum sframe_prologue jit_start(const u8 *code, bool is_aligned)
 {
@@ -267,12 +259,12 @@ static enum sframe_prologue jit_start(const u8 *code, bool is_aligned)
 	       SFRAME_PROLOGUE_OTHER : SFRAME_PROLOGUE_NONE;
 }
 
-/* The loop begins at TEXT_STEP, because the byte before a function is read, too. */
 void sframe_count_prologues(struct sframe_prologues *starts, const u8 *text, size_t len,
 			    bool is_jit)
 {
 	size_t i;
 
+	/* The bytes before a function are read, too. */
 	for (i = TEXT_STEP; i + TEXT_AFTER <= len; i += is_jit ? 1 : TEXT_STEP)
 		sframe_prologues_add(starts, is_jit ? jit_start(text + i, i % TEXT_STEP == 0) :
 						   text_start(text + i));
@@ -281,9 +273,8 @@ void sframe_count_prologues(struct sframe_prologues *starts, const u8 *text, siz
 /* ---- rows that follow from the instructions at an address ---- */
 
 #define CODE_BEFORE	24
-#define CODE_AFTER	TEXT_AFTER
 
-/* Sets @row after a call, with CFA = @base + @off. @has_pushed_rbp: the caller's rbp is stored. */
+/* Sets @row to CFA = @base + @off. @has_pushed_rbp: the caller's rbp is at CFA - 16. */
 static void set_row(struct sframe_row *row, u8 base, s32 off, bool has_pushed_rbp)
 {
 	*row = (struct sframe_row){
@@ -295,9 +286,9 @@ static void set_row(struct sframe_row *row, u8 base, s32 off, bool has_pushed_rb
 }
 
 /*
- * Returns the first byte of a function at @code. If a uprobe has replaced it by a breakpoint, the
- * bytes after it identify the original. Breakpoints also fill the space between functions. So a
- * breakpoint counts as push %rbp only if it is at the ip (@off is 0), or mov %rsp,%rbp follows.
+ * Returns the first byte of the function at @code. If a uprobe has replaced it by a breakpoint, the
+ * next bytes show the original. Breakpoints also fill the space between functions: one of them
+ * counts as push %rbp only if it is at the ip (@off is 0), or mov %rsp,%rbp follows.
  */
 static u8 first_byte(const u8 *code, unsigned int off)
 {
@@ -310,10 +301,10 @@ static u8 first_byte(const u8 *code, unsigned int off)
 	return !off || sets_rbp(code + 1) ? PUSH_RBP : code[0];
 }
 
-/* Sets @row if a function begins @off bytes before @ip, and mov %rsp,%rbp has not run at @ip. */
+/* Sets @row if the ip is in the prologue of a function that begins @off bytes before. */
 static bool row_of_prologue(const u8 *ip, unsigned int off, struct sframe_row *row)
 {
-	u8 code[CODE_AFTER];
+	u8 code[TEXT_AFTER];
 	unsigned int push, bytes;
 
 	if (!ends_function(ip[-(int)off - 1]))
@@ -321,7 +312,7 @@ static bool row_of_prologue(const u8 *ip, unsigned int off, struct sframe_row *r
 	memcpy(code, ip - off, sizeof(code));
 	code[0] = first_byte(code, off);
 	push = bytes_before_push(code);
-	bytes = code[push] == PUSH_RBP ? rbp_is_set_at(code + push + 1) : 0;
+	bytes = code[push] == PUSH_RBP ? bytes_to_set_rbp(code + push + 1) : 0;
 	if (!bytes || off >= push + 1 + bytes)
 		return false;
 	set_row(row, SFU_ARCH_REG_SP, off > push ? 16 : 8, off > push);
@@ -339,7 +330,7 @@ static const struct pattern add_rsp[] = {
 	PATTERN(0, 0x48, 0x81, 0xc4, ANY4),
 };
 
-/* Limits of an epilogue: registers that it pops, and bytes that it frees before the pops. */
+/* Maximum of registers that an epilogue pops, and of bytes that it frees before. */
 #define MAX_POPS	7
 #define MAX_ROOM	0x10000
 
@@ -381,21 +372,18 @@ static bool row_of_epilogue(const u8 *code, struct sframe_row *row)
 bool sfu_arch_read_row(struct sfu_walk *walk, struct sframe_row *row)
 {
 	const struct sfu_frame *frame = &walk->frame;
-	u8 code[CODE_BEFORE + CODE_AFTER];
+	u8 code[CODE_BEFORE + TEXT_AFTER];
 	const u8 *ip = code + CODE_BEFORE;
 	unsigned int off = frame->ip % TEXT_STEP;
 
-	if (!sfu_walk_read_around(walk, code, frame->ip, CODE_BEFORE, CODE_AFTER))
+	if (!sfu_walk_read_around(walk, code, frame->ip, CODE_BEFORE, TEXT_AFTER))
 		return false;
 	if (row_of_epilogue(ip, row))
 		return true;
 	if (!frame->is_activation)
 		return false;
 	set_row(row, SFU_ARCH_REG_SP, 8, false);
-	/*
-	 * glibc's clone() and clone3() have no row from their system call to ret, because the child
-	 * runs there on another stack: test %rax,%rax; jl; je; ret.
-	 */
+	/* clone() of glibc has no row after its system call: test %rax,%rax; jl; je; ret. */
 	return MATCHES(ip, 2, 0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c, ANY, 0x74, ANY, 0xc3) ||
 	       MATCH(ip, plt_slots) || row_of_prologue(ip, off, row) ||
 	       (off + TEXT_STEP < CODE_BEFORE && row_of_prologue(ip, off + TEXT_STEP, row));
@@ -417,8 +405,8 @@ unsigned long sfu_arch_child_branch(struct sfu_walk *walk, unsigned long ip)
 #define START_AFTER	9
 
 /*
- * Returns true after the call in start() of musl: syscall; mov 8(%reg),%rdi; call *(%reg); mov
- * %rax,%rdi; call __pthread_exit. Registers from r8 on need a prefix.
+ * Returns true if @ra is after the call of a thread's function in start() of musl: syscall; mov
+ * 8(%reg),%rdi; call *(%reg); mov %rax,%rdi; call __pthread_exit.
  */
 static bool starts_thread_of_musl(const u8 *ra)
 {
@@ -440,13 +428,13 @@ static const struct {
 	{ SFU_START_ENTRY, PATTERN(6, 0xff, 0x15, ANY4, 0xf4) },
 	{ SFU_START_ENTRY, PATTERN(5, 0xe8, ANY4, 0xf4) },
 	/*
-	 * runtime.goexit() of Go, after padding: nop; call; nop. No instruction calls it: the
-	 * runtime stores the address of this call as the return address of a goroutine's function.
+	 * runtime.goexit() of Go, after padding: nop; call; nop. The runtime stores the address of
+	 * this call as the return address of a goroutine's function.
 	 */
 	{ SFU_START_THREAD, PATTERN(2, 0xcc, 0x90, 0xe8, ANY4, 0x90) },
 	/*
-	 * make_fcontext() of Boost, after push %rbp; jmp *%rbx: [endbr64;] xor %rdi,%rdi; call
-	 * _exit. The push stores the address of this code, to which a fiber's function returns.
+	 * make_fcontext() of Boost: push %rbp; jmp *%rbx; [endbr64;] xor %rdi,%rdi; call _exit. The
+	 * push stores the address after jmp, to which a fiber's function returns.
 	 */
 	{ SFU_START_THREAD, PATTERN(3, 0x55, 0xff, 0xe3, 0x48, 0x31, 0xff, 0xe8) },
 	{ SFU_START_THREAD,
@@ -454,9 +442,9 @@ static const struct {
 };
 
 /*
- * start_thread() of glibc, after the call of a thread's function: mov %rax,%fs:disp; three direct
- * calls. A positive disp is in the thread's descriptor: variables of programs and libraries have a
- * negative one. In static programs, cmpq $0,disp(%rip); je guards the first call.
+ * start_thread() of glibc, after the call of a thread's function: mov %rax,%fs:disp; three calls.
+ * disp is positive, in the thread's descriptor: thread-local variables have a negative one. In
+ * static programs, cmpq $0,disp(%rip); je guards the first call.
  */
 static const struct pattern thread_exits[] = {
 	PATTERN(0, 0x64, 0x48, 0x89, 0x04, 0x25, ANY, ANY, 0x00, 0x00,
@@ -467,8 +455,8 @@ static const struct pattern thread_exits[] = {
 
 /*
  * Returns true if @code, at @ra, is in start_thread() of glibc, after the call of a thread's
- * function. glibc has one call for pthreads, and one for C11 threads, whose functions return an int
- * (cltq). thread_exits follows both, or one jumps to it.
+ * function. After the call for C11 threads, cltq extends their int. One of the two calls jumps to
+ * the instructions that they share.
  */
 static bool exits_thread(struct sfu_walk *walk, const u8 *code, unsigned long ra)
 {
@@ -481,7 +469,7 @@ static bool exits_thread(struct sfu_walk *walk, const u8 *code, unsigned long ra
 	return sfu_walk_read_code(walk, after, ra, sizeof(after)) && MATCH(after, thread_exits);
 }
 
-/* Identifies the code at @ra. Sets @calls_cxx if it is libstdc++'s code for std::thread. */
+/* Sets @calls_cxx if the code at @ra is in libstdc++'s function that starts a std::thread. */
 static enum sfu_start read_start(struct sfu_walk *walk, unsigned long ra, bool *calls_cxx)
 {
 	u8 code[START_BEFORE + START_AFTER];
@@ -502,9 +490,9 @@ static enum sfu_start read_start(struct sfu_walk *walk, unsigned long ra, bool *
 }
 
 /*
- * The function of libstdc++ that starts a std::thread makes two virtual calls: the function of the
- * thread and its destructor. It has pushed two registers and aligned the stack, so its own return
- * address, which is in glibc, is at SP + 24.
+ * libstdc++'s function that starts a std::thread makes two virtual calls: of the thread's function,
+ * and of a destructor. Its own return address, in glibc, is at SP + 24: it has pushed two registers
+ * and aligned the stack.
  */
 enum sfu_start sfu_arch_read_start(struct sfu_walk *walk)
 {

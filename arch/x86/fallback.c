@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The fallback of x86_64: the frame pointer leads to the return address. Where a function begins or
- * ends, walk/fallback.c finds it first, by the stack pointer.
+ * The fallback of x86_64: finds the caller by the frame pointer.
  *
  * This file also finds the caller of glibc's _dl_runtime_resolve(), which binds a function at its
- * first call. _dl_runtime_resolve() aligns the stack and keeps its CFA in rbx. The functions that
- * it calls save rbx, and no row says where. So the stack is searched. An unbound PLT slot pushes
- * its index, and the head of the PLT pushes the link map. The stack then has, from low to high: rbx
- * of the caller, link map, index, return address. The return address follows a call of this slot.
- * Copies that earlier calls have left on the stack do not match, because their slots are bound by
- * now, and lead to a function.
+ * first call. _dl_runtime_resolve() keeps its CFA in rbx. The functions that it calls save rbx, and
+ * no row says where. So the stack is searched. A PLT slot that is not bound yet pushes its index,
+ * and the head of the PLT pushes the link map. The stack then has, from low to high: rbx of the
+ * caller, link map, index, return address. The return address follows a call of this slot. Copies
+ * that earlier calls have left on the stack do not match, because their slots are bound by now.
  */
 #include "sframe_arch.h"
 #include "walk/fallback.h"
@@ -28,20 +26,19 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller)
 #define BINDING_CFA		32	/* bytes from rbx to the CFA */
 
 /*
- * Bytes from the stack pointer to the return address in _dl_runtime_resolve(), at most. Between
- * them are saved argument registers: 2752 bytes with all of AVX-512.
+ * Bytes from SP to the return address in _dl_runtime_resolve(), at most. Between them are saved
+ * argument registers: 2752 bytes with AVX-512.
  */
 #define MAX_BINDING		4096
 
 /* No PLT has this number of slots. */
 #define MAX_SLOTS		0x1000000
 
-/* Returns true if the call before @ra enters the PLT slot of this index, not bound yet. */
+/* Returns true if the call before @ra enters the PLT slot with @index, which is not bound. */
 static bool calls_unbound(struct sfu_walk *walk, unsigned long ra, unsigned long index)
 {
 	unsigned long func;
 
-	/* Most words in this area are 0, and cost nothing. Others cost a search of the ranges. */
 	if (ra < PAGE_SIZE || ra >= TASK_SIZE_MAX || sfu_walk_charge(walk, SFU_RANGE_COST / 2))
 		return false;
 	return sfu_walk_find_range(walk, ra - 1) &&
@@ -52,7 +49,7 @@ bool sfu_arch_find_binding(struct sfu_walk *walk, const struct sframe_row *row,
 			   struct sfu_frame *caller)
 {
 	const unsigned long sp = walk->frame.sp, end = sp + MAX_BINDING;
-	unsigned long words[32], addr;	/* read from one page: aligned to their size */
+	unsigned long words[32], addr;	/* @words are of one page: @addr is aligned to their size */
 	unsigned int i;
 
 	if (row->cfa.how != SFRAME_RULE_REG || row->cfa.reg != REG_BX ||

@@ -25,7 +25,7 @@
 
 #define SFU_ARCH_CALL_BYTES	7	/* the longest: call *disp(reg), without prefixes */
 
-/* __restore_rt() of libc: mov $15,%rax; syscall */
+/* The rt_sigreturn stub, __restore_rt() of libc: mov $15,%rax; syscall */
 #define SFU_ARCH_SIGRETURN_BYTES	9
 #define SFU_ARCH_SIGRETURN_CALL		7
 
@@ -41,35 +41,30 @@ static inline bool sfu_arch_unwindable(struct pt_regs *regs)
 	return user_64bit_mode(regs);
 }
 
-/*
- * Modules cannot call nmi_uaccess_okay(), which compares the mm that switch_mm_irqs_off() has
- * loaded with the mm of current. This compares their page tables.
- */
+/* Does what nmi_uaccess_okay() does, which modules cannot call, by comparing page tables. */
 static inline bool sfu_arch_has_user_memory(void)
 {
 	return __va(read_cr3_pa()) == current->mm->pgd;
 }
 
 /*
- * user_access_begin() checks the address by a branch, which may be mispredicted. Not all kernels
- * have a barrier after it. So this mask depends on no branch. It makes an address that is too high
- * all ones: the check refuses this address, and nothing is mapped there. No read is longer than the
- * hole above user addresses.
+ * Makes an address above user memory all ones, without a branch. The processor may mispredict the
+ * check of user_access_begin(), and not all kernels have a barrier after it. No read is longer than
+ * the hole above user addresses.
  */
 static inline unsigned long sfu_arch_mask_user(unsigned long addr)
 {
 	return addr | ~array_index_mask_nospec(addr, TASK_SIZE_MAX);
 }
 
-/* x86_64 has no authentication codes. */
 static __always_inline unsigned long sfu_arch_ra_mask(void)
 {
 	return ~0ul;
 }
 
 /*
- * The syscall instruction stores its return address in rcx. So rcx equals ip during the system
- * call, and also if an interrupt comes right after it.
+ * The syscall instruction stores its return address in rcx: rcx equals ip during the system call,
+ * and also if an interrupt comes right after it.
  */
 static inline bool sfu_arch_is_child(const struct pt_regs *regs)
 {
@@ -81,7 +76,7 @@ static __always_inline bool sfu_arch_is_stub(const u8 *code)
 {
 	u64 start;
 
-	/* Not memcmp(): for nine bytes, compilers make a call. */
+	/* For nine bytes, compilers would call memcmp(). */
 	memcpy(&start, code, sizeof(start));
 	return start == 0x0f0000000fc0c748 && code[8] == 0x05;
 }
@@ -95,7 +90,7 @@ static __always_inline bool sfu_arch_follows_call(const u8 *ra)
 
 struct sfu_walk;
 
-/* Returns true if @addr is in a PLT slot, before it pushes @index: [endbr64;] push $index; jmp. */
+/* Returns true if the code at @addr is [endbr64;] push $index, as in PLT slots. */
 bool sfu_x86_pushes_index(struct sfu_walk *walk, unsigned long addr, unsigned long index);
 
 bool sfu_x86_is_entering(const struct pt_regs *kernel, const struct pt_regs *user,

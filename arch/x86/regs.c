@@ -11,8 +11,8 @@
 #include "walk/walk.h"
 
 /*
- * entry_SYSCALL_64() has stored all registers within this many bytes. Then SP points to pt_regs
- * until do_syscall_64() is called, after 170 bytes (6.12, 7.2).
+ * Bytes of entry_SYSCALL_64() within which it stores all registers. Then SP points to pt_regs until
+ * do_syscall_64() is called, after 170 bytes (6.12, 7.2).
  */
 #define ENTRY_BYTES	128
 
@@ -20,10 +20,10 @@
 #define ENTRY_AND_EXIT	1024
 
 /*
- * Returns true if the kernel code with registers @kernel has not stored the registers of user mode
- * at @user yet: @user then has registers of an earlier entry. @entry: entry_SYSCALL_64().
- * @trampoline: where interrupts from user mode store the registers before they copy them to @user,
- * at the top of a stack of one page.
+ * Returns true if kernel code that was interrupted with registers @kernel has not stored the
+ * registers of user mode in @user yet, so @user is of an earlier entry. @entry is the address of
+ * entry_SYSCALL_64(). Interrupts from user mode first store registers in @trampoline, at the top of
+ * a stack of one page.
  */
 bool sfu_x86_is_entering(const struct pt_regs *kernel, const struct pt_regs *user,
 			 unsigned long entry, const struct pt_regs *trampoline)
@@ -40,15 +40,15 @@ bool sfu_x86_is_entering(const struct pt_regs *kernel, const struct pt_regs *use
 }
 
 /*
- * Bytes above pt_regs on an NMI's stack: two copies of what the processor has pushed, a temporary
- * word, and a flag. (The end of pt_regs is a third copy.) See asm_exc_nmi().
+ * Bytes above pt_regs on an NMI's stack, see asm_exc_nmi(): two copies of the five words that the
+ * processor has pushed, a temporary word, and a flag.
  */
 #define NMI_ABOVE_REGS	(2 * 5 * 8 + 2 * 8)
 
 /*
- * Only NMIs, and exceptions that cannot be masked, interrupt kernel entry code. From kernel mode,
- * an NMI uses its own stack, which begins with the registers that it has interrupted. (With FRED,
- * there is no such stack: the processor stores ip and SP of user mode itself.)
+ * Only NMIs, and exceptions that cannot be masked, interrupt kernel entry code. Then the NMI's own
+ * stack begins with the registers of the interrupted code. With FRED, there is no such stack: the
+ * processor itself stores ip and SP of user mode.
  */
 bool sfu_arch_has_user_registers(const struct pt_regs *regs)
 {
@@ -79,7 +79,7 @@ unsigned long sfu_arch_reg(const struct pt_regs *regs, unsigned int reg)
 		offsetof(struct pt_regs, r14), offsetof(struct pt_regs, r15),
 	};
 
-	/* The decoder has checked @reg, but by a branch that may be mispredicted. */
+	/* The decoder has checked @reg, but the processor may have mispredicted the check. */
 	return *(unsigned long *)((char *)regs +
 				  offsets[array_index_nospec(reg, SFU_ARCH_NR_REGS)]);
 }
@@ -89,15 +89,13 @@ bool sfu_arch_calls_sigreturn(const struct pt_regs *regs)
 	return regs->ax == __NR_rt_sigreturn || regs->orig_ax == __NR_rt_sigreturn;
 }
 
-/*
- * rt_sigreturn() restores ax last before SP. Until then, ax is -ENOSYS (-38), from the entry code.
- */
+/* Before SP, rt_sigreturn() restores ax last: until then, it is -ENOSYS (-38), by entry code. */
 unsigned int sfu_arch_nr_restored(const struct pt_regs *regs)
 {
 	return regs->orig_ax == __NR_rt_sigreturn && regs->ax != -38L ? SFU_ARCH_REG_SP : 0;
 }
 
-/* Word 18 has cs, gs, fs and ss: cs and ss with the privilege of user mode (3), gs and fs 0. */
+/* In word 18, the kernel stores cs and ss with the privilege of user mode (3), gs and fs as 0. */
 enum sfu_stop sfu_arch_check_sigcontext(struct sfu_walk *walk, unsigned long sigcontext)
 {
 	unsigned long segments;

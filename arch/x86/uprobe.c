@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Frames in which the kernel is handling a uprobe, on x86_64. After a breakpoint, the saved ip is
- * after the int3 until the kernel sets it back. From 6.18 on, the kernel replaces some breakpoints
- * by calls (optimized uprobes) of a page that it maps (the uprobe page).
+ * Frames in which the kernel is handling a uprobe, on x86_64. When a breakpoint is hit, the saved
+ * ip is after the int3 until the kernel sets it back. From 6.18 on, an optimized uprobe is a call
+ * instead of a breakpoint. It calls code in a page that the kernel maps, the uprobe page.
  */
 #include <linux/sched.h>
 
@@ -13,8 +13,8 @@
 #define BREAKPOINT_BYTES	1
 
 /*
- * Finds the caller by the row at the ip. Returns the address of the function that the call before
- * the return address enters; 0 if one of them is unknown.
+ * Finds the caller by the row at the ip. Returns the address of the function that the caller calls
+ * by the instruction before its return address; 0 if row, caller or function are unknown.
  */
 static unsigned long find_called(struct sfu_walk *walk, struct sfu_range *range)
 {
@@ -27,7 +27,7 @@ static unsigned long find_called(struct sfu_walk *walk, struct sfu_range *range)
 	       sfu_call_find_callee(walk, caller.ip, &func) ? func : 0;
 }
 
-/* Returns true if the kernel is certainly handling a breakpoint of current. */
+/* Returns true if the kernel is certainly handling a breakpoint in current. */
 static bool is_in_breakpoint(void)
 {
 	if (test_thread_flag(TIF_UPROBE))
@@ -40,12 +40,11 @@ static bool is_in_breakpoint(void)
 }
 
 /*
- * Sets the ip back to a breakpoint that has been hit, if the kernel has not done so yet. At first
- * TIF_UPROBE shows this, later the RCU tasks trace lock that the kernel holds. For a few
- * instructions in between, only the stack shows whether the replaced instruction has run. Of the
- * row at the ip and the row at the breakpoint, the valid one finds a return address after a call of
- * this function (or of any function, if a jump has entered this one). 6.1 takes no such lock:
- * there, only the stack shows it until the ip is set back.
+ * A byte before the ip that looks like a breakpoint may be the end of an instruction. TIF_UPROBE
+ * shows that a breakpoint was hit, and later the RCU tasks trace lock, which the kernel holds. For
+ * a few instructions in between, and always on 6.1, only the stack shows whether the replaced
+ * instruction has run. The valid one of the row at the ip and the row at the breakpoint finds a
+ * return address after a call of this function (or of any function, if a jump has entered it).
  */
 bool sfu_arch_leave_breakpoint(struct sfu_walk *walk)
 {
@@ -82,8 +81,8 @@ bool sfu_arch_leave_breakpoint(struct sfu_walk *walk)
 }
 
 /*
- * Optimized uprobes: a call of the uprobe page, since 7.2 after lea -0x80(%rsp),%rsp, replaces the
- * instruction. The page pushes three registers below the return address; its ret frees 128 bytes.
+ * Since 7.2, lea -0x80(%rsp),%rsp precedes the call of the uprobe page, whose ret frees the 128
+ * bytes. The page pushes three registers below the return address.
  */
 #define CALL_BYTES	5
 #define MOVE_BYTES	5	/* length of lea */
@@ -91,9 +90,9 @@ bool sfu_arch_leave_breakpoint(struct sfu_walk *walk)
 #define PAGE_PUSHES	24
 
 /*
- * The uprobe page: push %rcx; push %r11; push %rax; mov $..., %rax; syscall; pop %rax; pop %r11;
- * pop %rcx; ret. Returns the distance in bytes from SP to the return address; -1 if @ip is in other
- * code. Sets @freed to the number of bytes that ret frees above the return address.
+ * Returns the distance in bytes from SP to the return address in the uprobe page; -1 if @ip is in
+ * other code than this: push %rcx; push %r11; push %rax; mov $..., %rax; syscall; pop %rax; pop
+ * %r11; pop %rcx; ret. Sets @freed to the bytes that ret frees above the return address.
  */
 static int read_page(struct sfu_walk *walk, unsigned long ip, u32 *freed)
 {
@@ -113,10 +112,7 @@ static int read_page(struct sfu_walk *walk, unsigned long ip, u32 *freed)
 	return pushed[off] ? (pushed[off] - 1) * (int)sizeof(long) : -1;
 }
 
-/*
- * Returns true if a call of the uprobe page is at @addr. The kernel leaves this call there when it
- * removes the probe. Sets @freed as read_page() does.
- */
+/* Returns true if a call of the uprobe page is at @addr. Sets @freed as read_page() does. */
 static bool is_page_call(struct sfu_walk *walk, unsigned long addr, u32 *freed)
 {
 	unsigned long to;
@@ -135,9 +131,9 @@ static bool read_return(struct sfu_walk *walk, unsigned long sp, unsigned long *
 }
 
 /*
- * If the ip is in the uprobe page, moves the frame to the code after the probe. A deferred stack of
- * such a probe begins in the page. When the kernel begins to handle the probe, it raises the stack
- * pointer to its value before the probe, and sets the ip some instructions later.
+ * If the ip is in the uprobe page, moves the frame to the code after the probe. A deferred stack
+ * begins in the page, if a probe asks for it. When the kernel begins to handle the probe, it raises
+ * SP to its value before the probe, and sets the ip some instructions later.
  */
 static bool leave_page(struct sfu_walk *walk)
 {
@@ -166,10 +162,9 @@ static bool leave_page(struct sfu_walk *walk)
 }
 
 /*
- * Outside of the page, the stack pointer needs to be undone only if a lea has moved it before the
- * call; the lea may be gone by now. At the call, SP has moved. At the lea, the kernel may be about
- * to return to the page: it lowers SP first and sets the ip last, and the probe may be removed
- * meanwhile.
+ * Outside of the page, only lea changes the frame. At the call, it has moved SP. At lea, the kernel
+ * may be about to return to the page: it lowers SP first and sets the ip last. When the kernel
+ * removes the probe, it restores the instruction at lea, and leaves the call after it.
  */
 bool sfu_arch_leave_call(struct sfu_walk *walk)
 {
@@ -194,8 +189,8 @@ bool sfu_arch_leave_call(struct sfu_walk *walk)
 
 /*
  * The uretprobe trampoline: push %rax; push %rcx; push %r11; mov $..., %rax; syscall; pop %r11; pop
- * %rcx; ret. The system call replaces the pushed %rax by the return address. A breakpoint before
- * ff474a78cef5 ("uprobe: Add uretprobe syscall to speed up return probe", 6.11).
+ * %rcx; ret. The system call replaces the pushed %rax by the return address. Before 6.11, the
+ * trampoline is a breakpoint.
  */
 bool sfu_arch_is_trampoline(struct sfu_walk *walk, unsigned int *pops)
 {
