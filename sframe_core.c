@@ -27,33 +27,30 @@ const struct sframe_defect_info sframe_defects[] = {
 
 /* What differs between architectures in the format. */
 struct abi {
-	struct sframe_rule ra;	/* for rows that store no rule for the return address */
+	struct sframe_rule ra;	/* for all rows; or offset 0: a row stores the rule */
 	bool	is_big_endian;
-	u8	sp;		/* DWARF register numbers */
-	u8	fp;
 	u8	nr_regs;
-	u8	max_words;	/* maximum of data words in a DEFAULT row */
+	u8	sp;		/* DWARF register number */
+	u8	fp;		/* DWARF register number */
 };
 
 static const struct abi abis[] = {
 	[SFRAME_ABI_AARCH64_BE] = {
-		.is_big_endian = true,
+		.is_big_endian = true, .nr_regs = SFRAME_AARCH64_NR_REGS,
 		.sp = SFRAME_AARCH64_REG_SP, .fp = SFRAME_AARCH64_REG_FP,
-		.nr_regs = SFRAME_AARCH64_NR_REGS, .max_words = 3,
 	},
 	[SFRAME_ABI_AARCH64_LE] = {
+		.nr_regs = SFRAME_AARCH64_NR_REGS,
 		.sp = SFRAME_AARCH64_REG_SP, .fp = SFRAME_AARCH64_REG_FP,
-		.nr_regs = SFRAME_AARCH64_NR_REGS, .max_words = 3,
 	},
 	[SFRAME_ABI_AMD64_LE] = {
 		.ra = { .how = SFRAME_RULE_CFA_MEM, .off = SFRAME_AMD64_FIXED_RA_OFFSET },
+		.nr_regs = SFRAME_AMD64_NR_REGS,
 		.sp = SFRAME_AMD64_REG_SP, .fp = SFRAME_AMD64_REG_FP,
-		.nr_regs = SFRAME_AMD64_NR_REGS, .max_words = 2,
 	},
 	[SFRAME_ABI_S390X_BE] = {
-		.is_big_endian = true,
+		.is_big_endian = true, .nr_regs = SFRAME_S390X_NR_REGS,
 		.sp = SFRAME_S390X_REG_SP, .fp = SFRAME_S390X_REG_FP,
-		.nr_regs = SFRAME_S390X_NR_REGS, .max_words = 3,
 	},
 };
 
@@ -210,8 +207,6 @@ static __always_inline int decode_default(const struct sframe_header *hdr, struc
 	const struct abi *abi = &abis[hdr->abi];
 	u32 nr = SFRAME_FRE_NR_WORDS(raw->info), i = 1;
 
-	if (nr > abi->max_words)
-		return sframe_malformed(rd, SFRAME_DEFECT_NR_WORDS);
 	row->cfa.how = SFRAME_RULE_REG;
 	row->cfa.reg = SFRAME_FRE_BASE_SP(raw->info) ? abi->sp : abi->fp;
 	row->cfa.off = raw->words[0];
@@ -222,8 +217,10 @@ static __always_inline int decode_default(const struct sframe_header *hdr, struc
 	}
 	if (i < nr) {
 		row->fp.how = SFRAME_RULE_CFA_MEM;
-		row->fp.off = raw->words[i];
+		row->fp.off = raw->words[i++];
 	}
+	if (i != nr)
+		return sframe_malformed(rd, SFRAME_DEFECT_NR_WORDS);
 	if (hdr->abi != SFRAME_ABI_S390X_BE)
 		return 0;
 	return mend_s390x_cfa(hdr, rd, &row->cfa) ?: mend_s390x_saved(hdr, rd, &row->ra) ?:

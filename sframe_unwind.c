@@ -228,7 +228,7 @@ DEFINE_STATIC_SRCU(deferred_srcu);
 static void trace_and_scan(struct unwind_stacktrace *trace, unsigned int max)
 {
 	struct mm_struct *mm = current->mm;
-	bool has_scanned = false, is_scan_needed;
+	bool has_scanned, is_scan_needed;
 	struct sfu_row_cache *cache;
 	struct sfu_process *process;
 	struct sfu_walk walk;
@@ -237,7 +237,7 @@ static void trace_and_scan(struct unwind_stacktrace *trace, unsigned int max)
 
 	static_assert(sizeof(*trace->entries) == sizeof(u64));
 	sfu_count(walks);
-	for (;;) {
+	for (has_scanned = false; ; has_scanned = true) {
 		rcu_read_lock_sched();
 		process = sfu_processes_find(mm);
 		cache = sfu_row_cache_get();
@@ -254,7 +254,6 @@ static void trace_and_scan(struct unwind_stacktrace *trace, unsigned int max)
 		if (has_scanned || !is_scan_needed)
 			break;
 		sfu_processes_scan(mm);
-		has_scanned = true;
 	}
 	report_walk(&walk, task_pt_regs(current), stop);
 }

@@ -130,8 +130,6 @@ struct sframe_raw_attr_v3 {
 #define SFRAME_S390X_REGNUM(word)	((word) >> 1)
 
 static_assert(sizeof(struct sframe_raw_header) == 28);
-static_assert(offsetof(struct sframe_raw_header, num_fdes) == 8);
-static_assert(offsetof(struct sframe_raw_header, freoff) == 24);
 static_assert(sizeof(struct sframe_raw_fde_v1) == 17);
 static_assert(sizeof(struct sframe_raw_fde_v2) == 20);
 static_assert(sizeof(struct sframe_raw_fde_v3) == 16);

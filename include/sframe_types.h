@@ -38,12 +38,8 @@ typedef __INT64_TYPE__ s64;
 #ifndef __always_inline
 #define __always_inline	inline
 #endif
-#ifndef noinline
 #define noinline	__attribute__((__noinline__))
-#endif
-#ifndef unlikely
 #define unlikely(x)	__builtin_expect(!!(x), 0)
-#endif
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #define U32_MAX		(~(u32)0)
 #define swab16		bswap_16

@@ -185,14 +185,6 @@ static bool stores_x30(u32 insn)
 	return first == 30 || (second == 30 && first != 29 && first != 16);
 }
 
-/* Returns true for _init, _fini and __do_global_dtors_aux, which linkers add to every file. */
-static bool is_of_runtime(const u8 *code)
-{
-	return MATCHES(code, STP_RECORD_16, MOV_X29_SP, LDP_RECORD_16) ||
-	       MATCHES(code, STP_RECORD_16, MOV_X29_SP, BL, LDP_RECORD_16) ||
-	       MATCHES(code, STP_RECORD_32, MOV_X29_SP, STR_X19_16, ADRP_X19, LDRB_W0_X19);
-}
-
 /* A function begins where an instruction stores x30. */
 static enum sframe_prologue text_start(const u8 *code)
 {
@@ -205,7 +197,11 @@ static enum sframe_prologue text_start(const u8 *code)
 		return SFRAME_PROLOGUE_FP;
 	if (stores_x30(insn))
 		return SFRAME_PROLOGUE_OTHER;
-	if ((!is(insn, STP_RECORD) && !is(insn, STP_RECORD_AT)) || is_of_runtime(code))
+	/* Not counted: _init, _fini and __do_global_dtors_aux, which every file has. */
+	if ((!is(insn, STP_RECORD) && !is(insn, STP_RECORD_AT)) ||
+	    MATCHES(code, STP_RECORD_16, MOV_X29_SP, LDP_RECORD_16) ||
+	    MATCHES(code, STP_RECORD_16, MOV_X29_SP, BL, LDP_RECORD_16) ||
+	    MATCHES(code, STP_RECORD_32, MOV_X29_SP, STR_X19_16, ADRP_X19, LDRB_W0_X19))
 		return SFRAME_PROLOGUE_NONE;
 	/* Compilers move instructions between stp and add x29, sp. */
 	for (i = 4; i < TEXT_AFTER; i += 4)
@@ -275,14 +271,6 @@ bool sfu_arch_read_row(struct sfu_walk *walk, struct sframe_row *row)
 	return true;
 }
 
-/* Returns true if register 31 is SP as the destination, and not the zero register. */
-static bool names_sp(u32 insn)
-{
-	return (insn & 0x3f000000) == 0x11000000 ||	/* add, sub: constant or register */
-	       (insn & 0x3fe00000) == 0x0b200000 ||
-	       ((insn & 0x1f800000) == 0x12000000 && (insn & 0x60000000) != 0x60000000);
-}
-
 /* Returns false if the instruction certainly keeps the stack pointer and the link register. */
 static bool may_change_sp_or_link(u32 insn)
 {
@@ -298,7 +286,11 @@ static bool may_change_sp_or_link(u32 insn)
 	if ((insn & 0x0a000000) == 0x08000000)	/* loads, stores: any operand x30, or base SP */
 		return rd == 30 || (insn >> 10 & 31) == 30 || (insn >> 16 & 31) == 30 ||
 		       (insn >> 5 & 31) == 31;
-	return rd == 30 || (rd == 31 && names_sp(insn));
+	if (rd != 31)
+		return rd == 30;
+	/* Results in register 31 go to SP by these add, sub, and, orr, eor; else to nothing. */
+	return (insn & 0x3f000000) == 0x11000000 || (insn & 0x3fe00000) == 0x0b200000 ||
+	       ((insn & 0x1f800000) == 0x12000000 && (insn & 0x60000000) != 0x60000000);
 }
 
 #define ENTRY_INSNS	16	/* instructions that are read of a function */

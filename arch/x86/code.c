@@ -334,7 +334,6 @@ static const struct pattern add_rsp[] = {
 #define MAX_POPS	7
 #define MAX_ROOM	0x10000
 
-#define LEAVE		0xc9
 #define POP_RSP		0x5c
 #define POP_RBP		0x5d
 
@@ -344,7 +343,7 @@ static bool row_of_epilogue(const u8 *code, struct sframe_row *row)
 	unsigned int i, has_rex, bytes = MATCH(code, add_rsp);
 	s32 room = 0;
 
-	if (code[0] == LEAVE) {
+	if (code[0] == 0xc9) {
 		set_row(row, SFU_ARCH_REG_FP, 16, true);
 		return is_ret(code + 1);
 	}

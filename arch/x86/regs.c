@@ -52,18 +52,17 @@ bool sfu_x86_is_entering(const struct pt_regs *kernel, const struct pt_regs *use
  */
 bool sfu_arch_has_user_registers(const struct pt_regs *regs)
 {
-	unsigned long top, entry_top;
-	const struct pt_regs *kernel;
+	const unsigned long top = this_cpu_read(cpu_tss_rw.x86_tss.ist[IST_INDEX_NMI]);
+	const struct pt_regs *kernel = (void *)(top - NMI_ABOVE_REGS);
+	const struct pt_regs *trampoline;
 	u32 low, high;
 
-	top = this_cpu_read(cpu_tss_rw.x86_tss.ist[IST_INDEX_NMI]);
 	if (top - current_stack_pointer >= EXCEPTION_STKSZ || regs != task_pt_regs(current))
 		return true;
-	entry_top = this_cpu_read(cpu_tss_rw.x86_tss.sp0);
-	kernel = (void *)(top - NMI_ABOVE_REGS);
+	trampoline = (void *)this_cpu_read(cpu_tss_rw.x86_tss.sp0);
 	rdmsr(MSR_LSTAR, low, high);
 	return !sfu_x86_is_entering(kernel - 1, regs, (u64)high << 32 | low,
-				    (struct pt_regs *)entry_top - 1);
+				    trampoline - 1);
 }
 
 unsigned long sfu_arch_reg(const struct pt_regs *regs, unsigned int reg)
