@@ -3,8 +3,8 @@
  * Recognises x86_64 instructions, in copies of code that may have any bytes: calls, PLT slots,
  * prologues, epilogues, and the code of libraries that starts programs and threads.
  */
-#include <linux/array_size.h>
-#include <linux/unaligned.h>
+#include <linux/kernel.h>
+#include <linux/string.h>
 
 #include "sframe_arch.h"
 #include "map/keeps_fp.h"
@@ -58,6 +58,11 @@ static unsigned int match_any(const u8 *addr, const struct pattern *patterns, un
 	return bytes;
 }
 
+static s32 read_s32(const u8 *code)
+{
+	return ((const struct sframe_any_u32 *)code)->v;
+}
+
 /* ---- calls ---- */
 
 /* Returns the length of call *operand after the byte 0xff; 0 for another instruction. */
@@ -94,7 +99,7 @@ enum sfu_call sfu_arch_read_call(struct sfu_walk *walk, unsigned long ra,
 	/* The bytes before the start of a mapping are 0. */
 	if (!sfu_walk_read_around(walk, code, ra, sizeof(code), 0))
 		return SFU_CALL_NONE;
-	*where = ra + (s32)get_unaligned_le32(end - 4);
+	*where = ra + read_s32(end - 4);
 	if (end[-5] == 0xe8)				/* call disp */
 		return SFU_CALL_DIRECT;
 	if (end[-6] == 0xff && end[-5] == 0x15)		/* call *disp(%rip) */
@@ -128,7 +133,7 @@ bool sfu_arch_read_plt(struct sfu_walk *walk, unsigned long addr, unsigned long 
 	if (!sfu_walk_read_code(walk, code, addr, sizeof(code)))
 		return false;
 	bytes = MATCH(code, plt_slots);
-	*slot = bytes ? addr + bytes + (s32)get_unaligned_le32(code + bytes - 4) : 0;
+	*slot = bytes ? addr + bytes + read_s32(code + bytes - 4) : 0;
 	return true;
 }
 
@@ -140,7 +145,7 @@ bool sfu_x86_pushes_index(struct sfu_walk *walk, unsigned long addr, unsigned lo
 	if (!sfu_walk_read_code(walk, code, addr, sizeof(code)))
 		return false;
 	i = MATCHES(code, 0, 0xf3, 0x0f, 0x1e, 0xfa);
-	return code[i] == 0x68 && get_unaligned_le32(code + i + 1) == index;
+	return code[i] == 0x68 && (u32)read_s32(code + i + 1) == index;
 }
 
 /* ---- how functions begin ---- */
@@ -349,7 +354,7 @@ static bool row_of_epilogue(const u8 *code, struct sframe_row *row)
 	}
 	set_row(row, SFU_ARCH_REG_SP, 8, false);
 	if (bytes) {
-		room = bytes == 7 ? (s32)get_unaligned_le32(code + 3) : (s8)code[3];
+		room = bytes == 7 ? read_s32(code + 3) : (s8)code[3];
 		if (room <= 0 || room > MAX_ROOM || room % 8)
 			return false;
 		code += bytes;
@@ -464,7 +469,7 @@ static bool exits_thread(struct sfu_walk *walk, const u8 *code, unsigned long ra
 	if (code[0] == 0x48 && code[1] == 0x98)
 		ra += 2;
 	else if (code[0] == 0xe9)
-		ra += 5 + (s32)get_unaligned_le32(code + 1);
+		ra += 5 + read_s32(code + 1);
 	return sfu_walk_read_code(walk, after, ra, sizeof(after)) && MATCH(after, thread_exits);
 }
 
