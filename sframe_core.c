@@ -20,14 +20,15 @@
 #include "sframe_find.h"
 
 const struct sframe_defect_info sframe_defects[] = {
-#define DEFECT(defect, name, text)	[defect] = { name, text },
+#define ADD_DEFECT(defect, name, text)	\
+	[defect] = { name, text },
 #include "sframe_defects.h"
-#undef DEFECT
+#undef ADD_DEFECT
 };
 
 /* What differs between architectures in the format. */
 struct abi {
-	struct sframe_rule ra;	/* for all rows; or offset 0: a row stores the rule */
+	struct sframe_rule ra;	/* of the return address; offset 0: rows store this rule */
 	bool	is_big_endian;
 	u8	nr_regs;
 	u8	sp;		/* DWARF register number */
@@ -174,7 +175,7 @@ static int set_register(const struct sframe_header *hdr, struct sframe_reader *r
 	return 0;
 }
 
-/* Unscales the CFA offset, which s390x divides by 8. The result may not fit 32 bits. */
+/* Decodes a CFA offset, which s390x stores divided by 8. The result may not fit 32 bits. */
 static int mend_s390x_cfa(const struct sframe_header *hdr, struct sframe_reader *rd,
 			  struct sframe_rule *cfa)
 {
@@ -188,7 +189,7 @@ static int mend_s390x_cfa(const struct sframe_header *hdr, struct sframe_reader 
 
 /* Corrects the RA or FP rule for s390x: 0 means "no rule", and in V2 an odd word is a register. */
 static noinline int mend_s390x_saved(const struct sframe_header *hdr, struct sframe_reader *rd,
-			    struct sframe_rule *rule)
+				     struct sframe_rule *rule)
 {
 	const s32 word = rule->off;
 
@@ -311,7 +312,7 @@ int sframe_decode_row(const struct sframe_header *hdr, struct sframe_reader *rd,
 	return row->outermost ? 0 : decode_default(hdr, rd, raw, row);
 }
 
-/* Decodes a row of repetitive code, which may be a PLT, for sframe_decode_found(). */
+/* Decodes a row of repetitive code, for sframe_decode_found(). Most such code is a PLT. */
 int sframe_decode_plt(const struct sframe_header *hdr, struct sframe_reader *rd,
 		      const struct sframe_raw_row *raw, struct sframe_row *row)
 {
@@ -327,7 +328,7 @@ int sframe_decode_plt(const struct sframe_header *hdr, struct sframe_reader *rd,
 	return err;
 }
 
-/* Reads a number from &sframe_reader.bytes, and converts it from the byte order of the section. */
+/* Reads a number from a section in &sframe_reader.bytes, and converts its byte order. */
 static __always_inline bool get_from_memory(const struct sframe_header *hdr,
 					    struct sframe_reader *rd, u64 addr, u32 size, u64 *val)
 {

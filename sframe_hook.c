@@ -91,7 +91,7 @@ int sfu_hook(struct ftrace_ops *ops, const char *function)
 	return err;
 }
 
-/* sfu_hook() for a hook without which the module does not load: an error is logged. */
+/* Like sfu_hook(), for hooks without which the module does not load: logs errors. */
 int sfu_hook_required(struct ftrace_ops *ops, const char *function)
 {
 	int err = sfu_hook(ops, function);

@@ -25,7 +25,7 @@ enum sfu_stop {
 	SFU_STOP_STACK,			/* stack word is not in memory */
 	SFU_STOP_SECTION,		/* page of .sframe is not in memory */
 	SFU_STOP_BAD,			/* malformed section: see the defect counters */
-	SFU_STOP_REFUSED,		/* unsupported row, section kept: see the defects */
+	SFU_STOP_REFUSED,		/* row of a kind that is not supported */
 	SFU_STOP_BUDGET,		/* more work than a walk may do */
 	SFU_STOP_CFA,			/* the caller's frame would not be at a higher address */
 	SFU_STOP_RA,			/* return address is not in executable code */
@@ -61,11 +61,11 @@ extern const char *const sfu_decline_names[NR_SFU_DECLINES];
 struct sfu_counters {
 	unsigned long	walks;				/* walks that began */
 	unsigned long	stops[NR_SFU_STOPS];		/* walks that ended, by reason */
-	unsigned long	firsts[NR_SFU_STOPS];		/* walks without a caller, by reason */
+	unsigned long	firsts[NR_SFU_STOPS];		/* walks that found no caller, by reason */
 	unsigned long	depths[NR_SFU_STOPS];		/* frames of all walks, by reason */
 	unsigned long	frames[NR_SFU_METHODS];		/* callers that were found, by method */
 	unsigned long	cache_hits;			/* rows found in the row cache */
-	unsigned long	cache_misses;			/* rows not found there */
+	unsigned long	cache_misses;			/* rows not found in the row cache */
 	unsigned long	declined[NR_SFU_DECLINES];	/* stacks left to the kernel, by reason */
 	unsigned long	defects[NR_SFRAME_DEFECTS];	/* sections and rows with defects */
 	unsigned long	scan_requests;

@@ -138,7 +138,7 @@ static __always_inline bool needs_scan(struct sfu_process *process, const struct
 	       (map && time_after(now, READ_ONCE(map->valid_until)));
 }
 
-/* Begins a walk of current's stack. @process is NULL if it is not known yet. */
+/* Begins a walk of current's stack. @process is NULL if the module does not know it yet. */
 static __always_inline void begin_walk(struct sfu_walk *walk, struct sfu_process *process,
 				       struct sfu_row_cache *cache, struct pt_regs *regs)
 {

@@ -7,14 +7,14 @@
 
 /* The defects of sections, which each have a counter. */
 enum sframe_defect {
-#define DEFECT(defect, name, text)	defect,
+#define ADD_DEFECT(defect, ...)	defect,
 #include "sframe_defects.h"
-#undef DEFECT
+#undef ADD_DEFECT
 	NR_SFRAME_DEFECTS
 };
 
 extern const struct sframe_defect_info {
-	const char	*name;		/* in names of counters */
+	const char	*name;		/* part of the name of the counter */
 	const char	*text;
 } sframe_defects[NR_SFRAME_DEFECTS];
 
@@ -23,10 +23,10 @@ extern const struct sframe_defect_info {
  * a look-up, even if the section is hostile.
  */
 struct sframe_reader {
-	const u8		*bytes;	/* a copy of the section; unused for user memory */
+	const u8		*bytes;	/* the section, if it is in a buffer */
 	u64			addr;	/* address of the first byte in @bytes */
 	u64			len;	/* number of bytes in @bytes */
-	u32			budget;	/* instructions that are left; 0 after -E2BIG */
+	u32			budget;	/* instructions that look-ups may still take */
 	enum sframe_defect	defect;	/* reason of -EBADMSG or -EOPNOTSUPP */
 };
 
@@ -136,7 +136,7 @@ struct sframe_rows {
 	u64	least;		/* lowest valid start of the next row */
 };
 
-/* Flags of &sframe_raw_row.form: members of struct sframe_fde. */
+/* Flags of &sframe_raw_row.form: properties of the function, see struct sframe_fde. */
 #define SFRAME_FORM_FLEX	0x01
 #define SFRAME_FORM_EMPTY	0x02	/* the function has no row */
 #define SFRAME_FORM_PCMASK	0x10

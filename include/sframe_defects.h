@@ -1,48 +1,48 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The defects of a section, in the order of the parts that have them: DEFECT(constant, name in
- * counters, text for users). The including file defines DEFECT().
+ * The defects of a section, in the order of the parts that have them: ADD_DEFECT(constant, name in
+ * counters, text for users). The including file defines ADD_DEFECT().
  */
-DEFECT(SFRAME_DEFECT_NONE, "none", "no defect")
+ADD_DEFECT(SFRAME_DEFECT_NONE, "none", "no defect")
 
 /* file */
-DEFECT(SFRAME_DEFECT_SEGMENT, "segment", "segment does not lie in readable, loaded memory")
+ADD_DEFECT(SFRAME_DEFECT_SEGMENT, "segment", "segment does not lie in readable, loaded memory")
 
 /* header */
-DEFECT(SFRAME_DEFECT_SHORT, "short", "shorter than its 28-byte header")
-DEFECT(SFRAME_DEFECT_EMPTY, "empty", "all zero: nothing is described here")
-DEFECT(SFRAME_DEFECT_MAGIC, "magic", "does not begin with the magic 0xdee2")
-DEFECT(SFRAME_DEFECT_VERSION, "version", "version is not 1, 2 or 3")
-DEFECT(SFRAME_DEFECT_FLAGS, "flags", "undefined flag bits are set")
-DEFECT(SFRAME_DEFECT_ENDIAN, "endian", "byte order of another machine")
-DEFECT(SFRAME_DEFECT_ABI, "abi", "ABI identifier is unknown or contradicts the byte order")
-DEFECT(SFRAME_DEFECT_FOREIGN, "foreign", "made for another architecture")
-DEFECT(SFRAME_DEFECT_UNLINKED, "unlinked",
-       "linked without regard to its format: all starts are wrong")
-DEFECT(SFRAME_DEFECT_FIXED, "fixed-offsets", "fixed FP or RA offset is not the ABI's")
-DEFECT(SFRAME_DEFECT_FDEOFF, "fdeoff", "FDE table does not lie between header and FREs")
-DEFECT(SFRAME_DEFECT_FREOFF, "freoff", "FRE sub-section begins beyond the end")
-DEFECT(SFRAME_DEFECT_FRELEN, "fre-len", "FRE sub-section runs past the end")
-DEFECT(SFRAME_DEFECT_NUM_FDES, "num-fdes", "more FDEs than the table has room for")
+ADD_DEFECT(SFRAME_DEFECT_SHORT, "short", "shorter than its 28-byte header")
+ADD_DEFECT(SFRAME_DEFECT_EMPTY, "empty", "all zero: nothing is described here")
+ADD_DEFECT(SFRAME_DEFECT_MAGIC, "magic", "does not begin with the magic 0xdee2")
+ADD_DEFECT(SFRAME_DEFECT_VERSION, "version", "version is not 1, 2 or 3")
+ADD_DEFECT(SFRAME_DEFECT_FLAGS, "flags", "undefined flag bits are set")
+ADD_DEFECT(SFRAME_DEFECT_ENDIAN, "endian", "byte order of another machine")
+ADD_DEFECT(SFRAME_DEFECT_ABI, "abi", "ABI identifier is unknown or contradicts the byte order")
+ADD_DEFECT(SFRAME_DEFECT_FOREIGN, "foreign", "made for another architecture")
+ADD_DEFECT(SFRAME_DEFECT_UNLINKED, "unlinked",
+	   "linked without regard to its format: all starts are wrong")
+ADD_DEFECT(SFRAME_DEFECT_FIXED, "fixed-offsets", "fixed FP or RA offset is not the ABI's")
+ADD_DEFECT(SFRAME_DEFECT_FDEOFF, "fdeoff", "FDE table does not lie between header and FREs")
+ADD_DEFECT(SFRAME_DEFECT_FREOFF, "freoff", "FRE sub-section begins beyond the end")
+ADD_DEFECT(SFRAME_DEFECT_FRELEN, "fre-len", "FRE sub-section runs past the end")
+ADD_DEFECT(SFRAME_DEFECT_NUM_FDES, "num-fdes", "more FDEs than the table has room for")
 
 /* function descriptor */
-DEFECT(SFRAME_DEFECT_FDE_ORDER, "fde-order", "FDEs are marked sorted but are not")
-DEFECT(SFRAME_DEFECT_FDE_RANGE, "fde-range", "FDE's function is not in user memory")
-DEFECT(SFRAME_DEFECT_STALE, "stale",
-       "FDE's function is not in the file's code: the linker has discarded it")
-DEFECT(SFRAME_DEFECT_FRE_OFF, "fre-off", "FDE's rows begin past the end")
-DEFECT(SFRAME_DEFECT_FRE_TYPE, "fre-type", "row address type is undefined")
-DEFECT(SFRAME_DEFECT_FDE_TYPE, "fde-type", "FDE type is undefined")
-DEFECT(SFRAME_DEFECT_REP_SIZE, "rep-size", "repetitive FDE has block size 0")
+ADD_DEFECT(SFRAME_DEFECT_FDE_ORDER, "fde-order", "FDEs are marked sorted but are not")
+ADD_DEFECT(SFRAME_DEFECT_FDE_RANGE, "fde-range", "FDE's function is not in user memory")
+ADD_DEFECT(SFRAME_DEFECT_STALE, "stale",
+	   "FDE's function is not in the file's code: the linker has discarded it")
+ADD_DEFECT(SFRAME_DEFECT_FRE_OFF, "fre-off", "FDE's rows begin past the end")
+ADD_DEFECT(SFRAME_DEFECT_FRE_TYPE, "fre-type", "row address type is undefined")
+ADD_DEFECT(SFRAME_DEFECT_FDE_TYPE, "fde-type", "FDE type is undefined")
+ADD_DEFECT(SFRAME_DEFECT_REP_SIZE, "rep-size", "repetitive FDE has block size 0")
 
 /* row */
-DEFECT(SFRAME_DEFECT_FRE_CUT, "fre-cut", "row runs past the end")
-DEFECT(SFRAME_DEFECT_FRE_ORDER, "fre-order", "rows do not ascend")
-DEFECT(SFRAME_DEFECT_WORD_SIZE, "word-size", "row's word size is undefined")
-DEFECT(SFRAME_DEFECT_NR_WORDS, "nr-words", "row's word count does not fit its form")
-DEFECT(SFRAME_DEFECT_FLEX_CFA, "flex-cfa", "flexible row's CFA is not based on a register")
-DEFECT(SFRAME_DEFECT_REGNUM, "regnum", "row names a register that cannot be known")
-DEFECT(SFRAME_DEFECT_OFFSET, "offset", "row's CFA offset does not fit 32 bits")
+ADD_DEFECT(SFRAME_DEFECT_FRE_CUT, "fre-cut", "row runs past the end")
+ADD_DEFECT(SFRAME_DEFECT_FRE_ORDER, "fre-order", "rows do not ascend")
+ADD_DEFECT(SFRAME_DEFECT_WORD_SIZE, "word-size", "row's word size is undefined")
+ADD_DEFECT(SFRAME_DEFECT_NR_WORDS, "nr-words", "row's word count does not fit its form")
+ADD_DEFECT(SFRAME_DEFECT_FLEX_CFA, "flex-cfa", "flexible row's CFA is not based on a register")
+ADD_DEFECT(SFRAME_DEFECT_REGNUM, "regnum", "row names a register that cannot be known")
+ADD_DEFECT(SFRAME_DEFECT_OFFSET, "offset", "row's CFA offset does not fit 32 bits")
 
 /* section */
-DEFECT(SFRAME_DEFECT_COSTLY, "costly", "functions take too much work to compile")
+ADD_DEFECT(SFRAME_DEFECT_COSTLY, "costly", "functions take too much work to compile")

@@ -83,7 +83,11 @@ static bool matches(const u8 *code, const u64 *sequence)
 	return true;
 }
 
-#define MATCHES(code, ...)	matches(code, (const u64 [MAX_SEQUENCE]){ __VA_ARGS__ })
+struct sequence {
+	u64	insns[MAX_SEQUENCE];
+};
+
+#define MATCHES(code, ...)	matches(code, ((const struct sequence){ { __VA_ARGS__ } }).insns)
 
 static bool is_ret(u32 insn)
 {
@@ -158,7 +162,7 @@ bool sfu_arm64_is_in_plt(struct sfu_walk *walk, unsigned long ip)
 
 	if (!sfu_walk_read_code(walk, code, addr, sizeof(code)))
 		return false;
-	/* A slot that contains the ip may begin at each of these addresses. */
+	/* The ip is in a slot if a slot begins at most PLT_BYTES before it and ends after it. */
 	for (off = 0; off <= PLT_BYTES; off += 4)
 		if (off + decode_plt(code + off, addr + off, &slot) > PLT_BYTES)
 			return true;
@@ -229,7 +233,7 @@ static void set_record_row(struct sframe_row *row, int size)
 	row->fp = (struct sframe_rule){ .how = SFRAME_RULE_CFA_MEM, .off = -size };
 }
 
-/* Sets @row for [add sp, sp, #size;] ret, and for ldp x29, x30, [sp], #size; [autiasp;] ret. */
+/* Sets @row if @code is [add sp, sp, #size;] ret, or ldp x29, x30, [sp], #size; [autiasp;] ret. */
 static bool row_of_epilogue(const u8 *code, struct sframe_row *row)
 {
 	u32 insn = insn_at(code);
@@ -347,8 +351,8 @@ static const struct {
  * Returns true if @insn, at @ra, is in start_thread() of glibc, after the call of a thread's
  * function: at most two instructions that compute x1; str of the result to the thread's descriptor;
  * three times bl. In static programs, adrp xN; ldr xN; cbz xN guard the first call, which is nop if
- * no library defines the function. After the call for C11 threads, sxtw extends their int. One of
- * the two calls branches to the instructions that they share.
+ * no library defines the function. After the call for C11 threads, sxtw extends the int result.
+ * Both calls are followed by these instructions, or by a branch to them.
  */
 static bool exits_thread(struct sfu_walk *walk, u32 insn, unsigned long ra)
 {

@@ -28,7 +28,7 @@ enum link {
 	LINK_TO_SAME_FILE,
 };
 
-/* Classifies the target of the link register. @by_fp: the caller in the frame record, or ip 0. */
+/* Classifies the target of the link register. The ip of @by_fp is 0 if there is no frame record. */
 static enum link classify_link(struct sfu_walk *walk, const struct sfu_frame *linked,
 			       const struct sfu_frame *by_fp)
 {
@@ -85,9 +85,9 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller)
 
 	if (link != LINK_UNKNOWN && is_linked_sound(walk, &linked) &&
 	    (link != LINK_TO_SAME_FILE || is_entered_by_link(walk, &linked))) {
-		/* If the frame record has this address, too, it is the present function's. */
+		/* A frame record with this return address is the record of the present function. */
 		*caller = by_fp.ip == linked.ip ? by_fp : linked;
-		/* SP may have moved, except in a PLT slot or where is_entered_by_link() looks. */
+		/* Only a PLT slot, and code that is_entered_by_link() has read, keep SP. */
 		caller->sp_unverified = link == LINK_TO_OTHER_FILE;
 		return SFU_STOP_NONE;
 	}

@@ -98,11 +98,11 @@ static __always_inline bool sfu_arch_is_stub(const u8 *code)
 	return get_unaligned_le32(code) == 0xd2801168 && get_unaligned_le32(code + 4) == 0xd4000001;
 }
 
-/* bl; blr and its forms with authentication */
 static __always_inline bool sfu_arch_follows_call(const u8 *ra)
 {
 	u32 insn = get_unaligned_le32(ra - 4);
 
+	/* bl; blr, with or without pointer authentication */
 	return (insn & 0xfc000000) == 0x94000000 || (insn & 0xfefff000) == 0xd63f0000;
 }
 

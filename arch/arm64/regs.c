@@ -35,7 +35,7 @@ unsigned int sfu_arch_nr_restored(const struct pt_regs *regs)
 	return regs->syscallno == __NR_rt_sigreturn && regs->regs[8] != __NR_rt_sigreturn ? 9 : 0;
 }
 
-/* In word 36, the first record after the general registers, which has the FP registers, begins. */
+/* After the general registers, at word 36, the kernel always stores a record of FP registers. */
 enum sfu_stop sfu_arch_check_sigcontext(struct sfu_walk *walk, unsigned long sigcontext)
 {
 	unsigned long head;

@@ -47,14 +47,15 @@ static unsigned int match_one(const u8 *addr, const struct pattern *pattern)
 	static const struct pattern pattern = PATTERN(before, __VA_ARGS__);	\
 	match_one(addr, &pattern);						\
 })
-#define MATCH(addr, patterns)	match_any(addr, patterns, ARRAY_SIZE(patterns))
+#define PATTERNS(name, ...)	static const struct pattern name[] = { __VA_ARGS__, {} }
 
-static unsigned int match_any(const u8 *addr, const struct pattern *patterns, unsigned int nr)
+/* Returns the length in bytes of the code at @addr, if it matches one of @patterns; else 0. */
+static unsigned int match_any(const u8 *addr, const struct pattern *patterns)
 {
-	unsigned int i, bytes = 0;
+	unsigned int bytes = 0;
 
-	for (i = 0; i < nr && !bytes; i++)
-		bytes = match_one(addr, &patterns[i]);
+	for (; patterns->len && !bytes; patterns++)
+		bytes = match_one(addr, patterns);
 	return bytes;
 }
 
@@ -96,7 +97,7 @@ enum sfu_call sfu_arch_read_call(struct sfu_walk *walk, unsigned long ra,
 	u8 code[SFU_ARCH_CALL_BYTES];
 	const u8 *end = code + sizeof(code);
 
-	/* The bytes before the start of a mapping are 0. */
+	/* If the page before @ra is absent, the bytes in this page are 0. */
 	if (!sfu_walk_read_around(walk, code, ra, sizeof(code), 0))
 		return SFU_CALL_NONE;
 	*where = ra + read_s32(end - 4);
@@ -117,13 +118,12 @@ bool sfu_arch_is_sigreturn(struct sfu_walk *walk, unsigned long addr)
 /* ---- PLT slots ---- */
 
 /* [endbr64;] [bnd] jmp *disp(%rip). mold: endbr64; mov $index,%r11d; jmp *disp(%rip) */
-static const struct pattern plt_slots[] = {
-	PATTERN(0, 0xff, 0x25, ANY4),
-	PATTERN(0, 0xf2, 0xff, 0x25, ANY4),
-	PATTERN(0, 0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25, ANY4),
-	PATTERN(0, 0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25, ANY4),
-	PATTERN(0, 0xf3, 0x0f, 0x1e, 0xfa, 0x41, 0xbb, ANY4, 0xff, 0x25, ANY4),
-};
+PATTERNS(plt_slots,
+	 PATTERN(0, 0xff, 0x25, ANY4),
+	 PATTERN(0, 0xf2, 0xff, 0x25, ANY4),
+	 PATTERN(0, 0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25, ANY4),
+	 PATTERN(0, 0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25, ANY4),
+	 PATTERN(0, 0xf3, 0x0f, 0x1e, 0xfa, 0x41, 0xbb, ANY4, 0xff, 0x25, ANY4));
 
 bool sfu_arch_read_plt(struct sfu_walk *walk, unsigned long addr, unsigned long *slot)
 {
@@ -132,7 +132,7 @@ bool sfu_arch_read_plt(struct sfu_walk *walk, unsigned long addr, unsigned long 
 
 	if (!sfu_walk_read_code(walk, code, addr, sizeof(code)))
 		return false;
-	bytes = MATCH(code, plt_slots);
+	bytes = match_any(code, plt_slots);
 	*slot = bytes ? addr + bytes + read_s32(code + bytes - 4) : 0;
 	return true;
 }
@@ -165,19 +165,17 @@ static bool sets_rbp(const u8 *code)
 }
 
 /* Instructions that make a frame: push of rbx or r12 to r15; sub $n,%rsp. */
-static const struct pattern makes_room[] = {
-	PATTERN(0, 0x53),
-	PATTERN(0, 0x41, 0x0300 | 0x54),
-	PATTERN(0, 0x48, 0x0200 | 0x81, 0xec),
-};
+PATTERNS(makes_room,
+	 PATTERN(0, 0x53),
+	 PATTERN(0, 0x41, 0x0300 | 0x54),
+	 PATTERN(0, 0x48, 0x0200 | 0x81, 0xec));
 
 /* The stack check in functions of Go: cmp 0x10(%r14),%rsp; jbe. */
-static const struct pattern go_checks[] = {
-	PATTERN(0, 0x49, 0x3b, 0x66, 0x10, 0x76, ANY),
-	PATTERN(0, 0x49, 0x3b, 0x66, 0x10, 0x0f, 0x86, ANY4),
-};
+PATTERNS(go_checks,
+	 PATTERN(0, 0x49, 0x3b, 0x66, 0x10, 0x76, ANY),
+	 PATTERN(0, 0x49, 0x3b, 0x66, 0x10, 0x0f, 0x86, ANY4));
 
-/* Returns true for the last byte of ret, nop, int3 and long nops: a function may begin after it. */
+/* Returns true if @byte ends ret, nop, int3 or a long nop: a function may begin after it. */
 static bool ends_function(u8 byte)
 {
 	return byte == 0xc3 || byte == 0x90 || byte == BREAKPOINT || byte == 0x00;
@@ -188,18 +186,18 @@ static unsigned int bytes_before_push(const u8 *code)
 {
 	unsigned int bytes = MATCHES(code, 0, 0xf3, 0x0f, 0x1e, 0xfa);
 
-	return bytes + MATCH(code + bytes, go_checks);
+	return bytes + match_any(code + bytes, go_checks);
 }
 
 /*
- * Returns the length of the code after push %rbp, up to the end of mov %rsp,%rbp; 0 if there is
- * none, or if the code first makes room.
+ * Returns the length in bytes of the code after push %rbp, up to the end of mov %rsp,%rbp; 0 if
+ * this instruction is not near, or the function first makes room for other data on the stack.
  */
 static unsigned int bytes_to_set_rbp(const u8 *code)
 {
 	unsigned int i;
 
-	if (MATCH(code, makes_room))
+	if (match_any(code, makes_room))
 		return 0;
 	for (i = 0; i < MOVED_BETWEEN; i++)
 		if (sets_rbp(code + i))
@@ -214,10 +212,10 @@ static enum sframe_prologue text_start(const u8 *code)
 	code += bytes_before_push(code);
 	if (code[0] == PUSH_RBP)
 		return bytes_to_set_rbp(code + 1) ? SFRAME_PROLOGUE_FP : SFRAME_PROLOGUE_OTHER;
-	/* Not counted: _init and _fini, which every file has: sub $8,%rsp; add $8,%rsp. */
+	/* _init and _fini, which every file has, do not count: sub $8,%rsp; add $8,%rsp. */
 	if (MATCHES(code, 0, 0x48, 0x83, 0xec, 0x08, 0x48, 0x83, 0xc4, 0x08))
 		return SFRAME_PROLOGUE_NONE;
-	return MATCH(code, makes_room) ? SFRAME_PROLOGUE_OTHER : SFRAME_PROLOGUE_NONE;
+	return match_any(code, makes_room) ? SFRAME_PROLOGUE_OTHER : SFRAME_PROLOGUE_NONE;
 }
 
 /*
@@ -227,38 +225,36 @@ static enum sframe_prologue text_start(const u8 *code)
  */
 static bool jit_ends_function(const u8 *code)
 {
-	static const struct pattern nops[] = {
-		PATTERN(3, 0x0f, 0x1f, 0x00),
-		PATTERN(4, 0x0f, 0x1f, 0x40, 0x00),
-		PATTERN(5, 0x0f, 0x1f, 0x44, 0x00, 0x00),
-		PATTERN(7, 0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00),
-		PATTERN(8, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00),
-	};
+	PATTERNS(nops,
+		 PATTERN(3, 0x0f, 0x1f, 0x00),
+		 PATTERN(4, 0x0f, 0x1f, 0x40, 0x00),
+		 PATTERN(5, 0x0f, 0x1f, 0x44, 0x00, 0x00),
+		 PATTERN(7, 0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00),
+		 PATTERN(8, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00));
 
-	return code[-1] ? ends_function(code[-1]) : MATCH(code, nops);
+	return code[-1] ? ends_function(code[-1]) : match_any(code, nops);
 }
 
 /*
- * Code of a JIT compiler: a function begins at any address, perhaps after checks. So only sequences
- * count that hardly mean anything else. OpenJDK code without frame pointers makes room right after
- * push %rbp (whose byte also ends push %r13), or before it stores %rbp in the frame. A frame
- * without a record also counts where a compiled function could begin.
+ * In code of a JIT compiler, a function begins at any address, perhaps after checks. So only those
+ * instructions count that hardly mean anything else. OpenJDK code without frame pointers makes room
+ * right after push %rbp (whose byte also ends push %r13), or before it stores %rbp in the frame. A
+ * frame without a record also counts where a compiled function could begin.
  */
 static enum sframe_prologue jit_start(const u8 *code, bool is_aligned)
 {
 	/* sub $n,%rsp; mov %rbp,n(%rsp) */
-	static const struct pattern stores_rbp[] = {
-		PATTERN(0, 0x48, 0x83, 0xec, ANY, 0x48, 0x89, 0x6c, 0x24, ANY),
-		PATTERN(0, 0x48, 0x81, 0xec, ANY4, 0x48, 0x89, 0x6c, 0x24, ANY),
-		PATTERN(0, 0x48, 0x81, 0xec, ANY4, 0x48, 0x89, 0xac, 0x24, ANY4),
-	};
-	unsigned int bytes = MATCH(code, stores_rbp);
+	PATTERNS(stores_rbp,
+		 PATTERN(0, 0x48, 0x83, 0xec, ANY, 0x48, 0x89, 0x6c, 0x24, ANY),
+		 PATTERN(0, 0x48, 0x81, 0xec, ANY4, 0x48, 0x89, 0x6c, 0x24, ANY),
+		 PATTERN(0, 0x48, 0x81, 0xec, ANY4, 0x48, 0x89, 0xac, 0x24, ANY4));
+	unsigned int bytes = match_any(code, stores_rbp);
 
 	if (bytes)
 		return sets_rbp(code + bytes) ? SFRAME_PROLOGUE_FP : SFRAME_PROLOGUE_OTHER;
 	if (code[0] == PUSH_RBP && sets_rbp(code + 1))
 		return SFRAME_PROLOGUE_FP;
-	if (code[0] == PUSH_RBP && MATCH(code + 1, makes_room) && code[-1] != 0x41)
+	if (code[0] == PUSH_RBP && match_any(code + 1, makes_room) && code[-1] != 0x41)
 		return SFRAME_PROLOGUE_OTHER;
 	return is_aligned && jit_ends_function(code) && text_start(code) == SFRAME_PROLOGUE_OTHER ?
 	       SFRAME_PROLOGUE_OTHER : SFRAME_PROLOGUE_NONE;
@@ -269,7 +265,7 @@ void sframe_count_prologues(struct sframe_prologues *starts, const u8 *text, siz
 {
 	size_t i;
 
-	/* The bytes before a function are read, too. */
+	/* A function at the start of @text is left out: the bytes before it are unknown. */
 	for (i = TEXT_STEP; i + TEXT_AFTER <= len; i += is_jit ? 1 : TEXT_STEP)
 		sframe_prologues_add(starts, is_jit ? jit_start(text + i, i % TEXT_STEP == 0) :
 						   text_start(text + i));
@@ -279,7 +275,7 @@ void sframe_count_prologues(struct sframe_prologues *starts, const u8 *text, siz
 
 #define CODE_BEFORE	24
 
-/* Sets @row to CFA = @base + @off. @has_pushed_rbp: the caller's rbp is at CFA - 16. */
+/* Sets @row: the CFA is @base + @off. @has_pushed_rbp: the caller's rbp is stored at CFA - 16. */
 static void set_row(struct sframe_row *row, u8 base, s32 off, bool has_pushed_rbp)
 {
 	*row = (struct sframe_row){
@@ -306,7 +302,7 @@ static u8 first_byte(const u8 *code, unsigned int off)
 	return !off || sets_rbp(code + 1) ? PUSH_RBP : code[0];
 }
 
-/* Sets @row if the ip is in the prologue of a function that begins @off bytes before. */
+/* Sets @row if the prologue of a function begins @off bytes before the ip, and ends after it. */
 static bool row_of_prologue(const u8 *ip, unsigned int off, struct sframe_row *row)
 {
 	u8 code[TEXT_AFTER];
@@ -330,10 +326,9 @@ static bool is_ret(const u8 *code)
 	return code[code[0] == 0xf3 || code[0] == 0xf2] == 0xc3;
 }
 
-static const struct pattern add_rsp[] = {
-	PATTERN(0, 0x48, 0x83, 0xc4, ANY),
-	PATTERN(0, 0x48, 0x81, 0xc4, ANY4),
-};
+PATTERNS(add_rsp,
+	 PATTERN(0, 0x48, 0x83, 0xc4, ANY),
+	 PATTERN(0, 0x48, 0x81, 0xc4, ANY4));
 
 /* Maximum of registers that an epilogue pops, and of bytes that it frees before. */
 #define MAX_POPS	7
@@ -342,10 +337,10 @@ static const struct pattern add_rsp[] = {
 #define POP_RSP		0x5c
 #define POP_RBP		0x5d
 
-/* Sets @row for leave; ret, and for [add $n,%rsp;] pops; ret. */
+/* Sets @row if an epilogue is at @code: leave; ret, or [add $n,%rsp;] pops; ret. */
 static bool row_of_epilogue(const u8 *code, struct sframe_row *row)
 {
-	unsigned int i, has_rex, bytes = MATCH(code, add_rsp);
+	unsigned int i, has_rex, bytes = match_any(code, add_rsp);
 	s32 room = 0;
 
 	if (code[0] == 0xc9) {
@@ -387,9 +382,9 @@ bool sfu_arch_read_row(struct sfu_walk *walk, struct sframe_row *row)
 	if (!frame->is_activation)
 		return false;
 	set_row(row, SFU_ARCH_REG_SP, 8, false);
-	/* clone() of glibc has no row after its system call: test %rax,%rax; jl; je; ret. */
+	/* glibc's clone() has no row after its system call: test %rax,%rax; jl; je; ret. */
 	return MATCHES(ip, 2, 0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c, ANY, 0x74, ANY, 0xc3) ||
-	       MATCH(ip, plt_slots) || row_of_prologue(ip, off, row) ||
+	       match_any(ip, plt_slots) || row_of_prologue(ip, off, row) ||
 	       (off + TEXT_STEP < CODE_BEFORE && row_of_prologue(ip, off + TEXT_STEP, row));
 }
 
@@ -450,17 +445,16 @@ static const struct {
  * disp is positive, in the thread's descriptor: thread-local variables have a negative one. In
  * static programs, cmpq $0,disp(%rip); je guards the first call.
  */
-static const struct pattern thread_exits[] = {
-	PATTERN(0, 0x64, 0x48, 0x89, 0x04, 0x25, ANY, ANY, 0x00, 0x00,
-		0xe8, ANY4, 0xe8, ANY4, 0xe8),
-	PATTERN(0, 0x64, 0x48, 0x89, 0x04, 0x25, ANY, ANY, 0x00, 0x00,
-		0x48, 0x83, 0x3d, ANY4, 0x00, 0x74, 0x05, 0xe8, ANY4, 0xe8, ANY4, 0xe8),
-};
+PATTERNS(thread_exits,
+	 PATTERN(0, 0x64, 0x48, 0x89, 0x04, 0x25, ANY, ANY, 0x00, 0x00,
+		 0xe8, ANY4, 0xe8, ANY4, 0xe8),
+	 PATTERN(0, 0x64, 0x48, 0x89, 0x04, 0x25, ANY, ANY, 0x00, 0x00,
+		 0x48, 0x83, 0x3d, ANY4, 0x00, 0x74, 0x05, 0xe8, ANY4, 0xe8, ANY4, 0xe8));
 
 /*
  * Returns true if @code, at @ra, is in start_thread() of glibc, after the call of a thread's
- * function. After the call for C11 threads, cltq extends their int. One of the two calls jumps to
- * the instructions that they share.
+ * function. After the call for C11 threads, cltq extends the int result. Both calls are followed by
+ * the instructions of thread_exits, or by a jump to them.
  */
 static bool exits_thread(struct sfu_walk *walk, const u8 *code, unsigned long ra)
 {
@@ -470,7 +464,7 @@ static bool exits_thread(struct sfu_walk *walk, const u8 *code, unsigned long ra
 		ra += 2;
 	else if (code[0] == 0xe9)
 		ra += 5 + read_s32(code + 1);
-	return sfu_walk_read_code(walk, after, ra, sizeof(after)) && MATCH(after, thread_exits);
+	return sfu_walk_read_code(walk, after, ra, sizeof(after)) && match_any(after, thread_exits);
 }
 
 /* Sets @calls_cxx if the code at @ra is in libstdc++'s function that starts a std::thread. */
@@ -486,7 +480,7 @@ static enum sfu_start read_start(struct sfu_walk *walk, unsigned long ra, bool *
 	for (i = 0; i < ARRAY_SIZE(starts); i++)
 		if (match_one(at_ra, &starts[i].pattern))
 			return starts[i].start;
-	/* call *0x10(%rax); mov (%rbx),%rax; mov %rbx,%rdi; call *8(%rax) */
+	/* Two virtual calls: call *0x10(%rax); mov (%rbx),%rax; mov %rbx,%rdi; call *8(%rax). */
 	*calls_cxx = MATCHES(at_ra, 3, 0xff, 0x50, 0x10, 0x48, 0x8b, 0x03, 0x48, 0x89, 0xdf,
 			     0xff, 0x50, 0x08);
 	return starts_thread_of_musl(at_ra) || exits_thread(walk, at_ra, ra) ?

@@ -31,7 +31,7 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller)
  */
 #define MAX_BINDING		4096
 
-/* No PLT has this number of slots. */
+/* More than the number of slots in any PLT. */
 #define MAX_SLOTS		0x1000000
 
 /* Returns true if the call before @ra enters the PLT slot with @index, which is not bound. */
@@ -49,7 +49,7 @@ bool sfu_arch_find_binding(struct sfu_walk *walk, const struct sframe_row *row,
 			   struct sfu_frame *caller)
 {
 	const unsigned long sp = walk->frame.sp, end = sp + MAX_BINDING;
-	unsigned long words[32], addr;	/* @words are of one page: @addr is aligned to their size */
+	unsigned long words[32], addr;	/* @addr is aligned, so that @words are in one page */
 	unsigned int i;
 
 	if (row->cfa.how != SFRAME_RULE_REG || row->cfa.reg != REG_BX ||

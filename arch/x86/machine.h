@@ -23,7 +23,7 @@
 #define SFU_ARCH_CFA_ALIGN	8
 #define SFU_ARCH_LOW_RECORD	0
 
-#define SFU_ARCH_CALL_BYTES	7	/* the longest: call *disp(reg), without prefixes */
+#define SFU_ARCH_CALL_BYTES	7	/* call *disp(base,index), without prefixes */
 
 /* The rt_sigreturn stub, __restore_rt() of libc: mov $15,%rax; syscall */
 #define SFU_ARCH_SIGRETURN_BYTES	9
@@ -41,7 +41,7 @@ static inline bool sfu_arch_unwindable(struct pt_regs *regs)
 	return user_64bit_mode(regs);
 }
 
-/* Does what nmi_uaccess_okay() does, which modules cannot call, by comparing page tables. */
+/* Modules cannot call nmi_uaccess_okay(), which compares mms: this compares their page tables. */
 static inline bool sfu_arch_has_user_memory(void)
 {
 	return __va(read_cr3_pa()) == current->mm->pgd;
@@ -76,7 +76,7 @@ static __always_inline bool sfu_arch_is_stub(const u8 *code)
 {
 	u64 start;
 
-	/* For nine bytes, compilers would call memcmp(). */
+	/* Compilers would call memcmp() for nine bytes. */
 	memcpy(&start, code, sizeof(start));
 	return start == 0x0f0000000fc0c748 && code[8] == 0x05;
 }

@@ -40,11 +40,11 @@ static bool is_in_breakpoint(void)
 }
 
 /*
- * A byte before the ip that looks like a breakpoint may be the end of an instruction. TIF_UPROBE
- * shows that a breakpoint was hit, and later the RCU tasks trace lock, which the kernel holds. For
- * a few instructions in between, and always on 6.1, only the stack shows whether the replaced
- * instruction has run. The valid one of the row at the ip and the row at the breakpoint finds a
- * return address after a call of this function (or of any function, if a jump has entered it).
+ * If a breakpoint is before the ip, the replaced instruction has either run, or the kernel is about
+ * to set the ip back. At first TIF_UPROBE shows the latter, later the RCU tasks trace lock, which
+ * kernels after 6.1 hold. Without both, only the stack decides: of the row at the ip and the row at
+ * the breakpoint, the valid one finds a return address after a call of this function (or of any
+ * function, if a jump has entered this one).
  */
 bool sfu_arch_leave_breakpoint(struct sfu_walk *walk)
 {
@@ -81,8 +81,8 @@ bool sfu_arch_leave_breakpoint(struct sfu_walk *walk)
 }
 
 /*
- * Since 7.2, lea -0x80(%rsp),%rsp precedes the call of the uprobe page, whose ret frees the 128
- * bytes. The page pushes three registers below the return address.
+ * An optimized uprobe: since 7.2, lea -0x80(%rsp),%rsp is before the call of the uprobe page. The
+ * page pushes three registers below the return address; its ret frees the 128 bytes of lea.
  */
 #define CALL_BYTES	5
 #define MOVE_BYTES	5	/* length of lea */
@@ -98,7 +98,7 @@ static int read_page(struct sfu_walk *walk, unsigned long ip, u32 *freed)
 {
 	static const u8 start[] = { 0x51, 0x41, 0x53, 0x50, 0x48, 0xc7, 0xc0 };
 	static const u8 end[] = { 0x0f, 0x05, 0x58, 0x41, 0x5b, 0x59 };
-	/* Number of pushed words + 1 at each offset; 0: no instruction begins at the offset. */
+	/* 1 + the number of pushed words at each offset in the page; 0: inside an instruction. */
 	static const u8 pushed[] = { 1, 2, 0, 3, 4, 0, 0, 0, 0, 0, 0, 4, 0, 4, 3, 0, 2, 1 };
 	unsigned int off = offset_in_page(ip);
 	u8 code[sizeof(start) + 4 + sizeof(end) + 3];
@@ -162,9 +162,9 @@ static bool leave_page(struct sfu_walk *walk)
 }
 
 /*
- * Outside of the page, only lea changes the frame. At the call, it has moved SP. At lea, the kernel
- * may be about to return to the page: it lowers SP first and sets the ip last. When the kernel
- * removes the probe, it restores the instruction at lea, and leaves the call after it.
+ * Outside of the uprobe page, a frame at the call has the SP that lea has moved. At lea, the kernel
+ * may be about to return to the page: it lowers SP first and sets the ip last. The call stays
+ * there when the kernel removes the uprobe, and with it lea.
  */
 bool sfu_arch_leave_call(struct sfu_walk *walk)
 {
