@@ -8,7 +8,6 @@
 
 #include <linux/ftrace.h>
 #include <linux/kconfig.h>
-#include <linux/overflow.h>
 #include <linux/sched.h>
 #include <linux/shrinker.h>
 #include <linux/slab.h>
@@ -90,11 +89,6 @@ static inline void shrinker_free(struct shrinker *shrinker)
 /* c8248faf3ca2 ("Compiler Attributes: counted_by: Adjust name and identifier expansion"), 6.6. */
 #ifndef __counted_by
 #define __counted_by(...)
-#endif
-
-/* d67790ddf021 ("overflow: Add struct_size_t() helper"), 6.5. */
-#ifndef struct_size_t
-#define struct_size_t(type, member, count) struct_size((type *)NULL, member, count)
 #endif
 
 /* 54e6842d0775 ("fork/vm: Move common PF_IO_WORKER behavior to new flag"), 6.4. */

@@ -24,7 +24,7 @@ static struct sfu_map empty_map = { .refs = REFCOUNT_INIT(1) };
 
 static size_t map_size(unsigned int nr_ranges)
 {
-	return struct_size_t(struct sfu_map, ranges, nr_ranges) + nr_ranges * sizeof(u32);
+	return struct_size((struct sfu_map *)NULL, ranges, nr_ranges) + nr_ranges * sizeof(u32);
 }
 
 /* Returns a map of @nr_ranges empty ranges, with one reference, or NULL. */

@@ -36,7 +36,6 @@
 #define container_of(ptr, type, member)					\
 	((type *)((char *)(ptr) - offsetof(type, member)))
 #define struct_size(p, member, n) (sizeof(*(p)) + (n) * sizeof((p)->member[0]))
-#define struct_size_t(type, member, n) struct_size((type *)NULL, member, n)
 #define KUNIT_STATIC_STUB_REDIRECT(...) ((void)0)
 /* This kernel has what the newest one has; see compat.h. */
 #define SFU_HAVE_FTRACE_ARGUMENT
