@@ -1,9 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Processes: one process (map/process.c), its quota of scans (map/quota.c), requests to scan it
- * (map/request.c), preallocated spare processes (map/spares.c), the hash table of processes
- * (map/processes.c), hooks of mmap(), munmap(), fork() and exit (map/event.c), and the time during
- * which these hooks are set (map/watch.c).
+ * The objects of the module: who makes each, who holds references to it, and when it ends. Objects
+ * with references are freed an RCU grace period after the last reference is put.
+ *
+ * struct sfu_walk: the unwinding of one stack. On the kernel stack of the hook that perf calls; it
+ *	reads a map under RCU, without a reference.
+ * struct sfu_row_cache: rows that walks on one processor have found. As long as the module.
+ * struct sfu_process: what is known about one mm. Allocated in advance (map/spares.c). The first
+ *	sample, execve(), or fork() of a process with a map adds it to the hash table of processes
+ *	(map/processes.c). References: the hash table, until exit_mmap() or ten seconds after the
+ *	last sample of any process; a pending request; a scan.
+ * struct sfu_request: asks the tasks of one process for a scan (map/request.c). A member of struct
+ *	sfu_process; pending from a sample or an event (a call of mmap() or fork(), map/event.c)
+ *	to the scan, the end of the process, or the unloading of the module.
+ * struct sfu_scan: a scan of a process, by one of its tasks, on the kernel stack of this task.
+ * struct sfu_map: the executable code of one process, made by a scan. References: the process,
+ *	until the next scan replaces the map or munmap() removes it; children that inherit the map
+ *	at fork(), until their own scan; a scan.
+ * struct sfu_range, struct sfu_section: one executable VMA, and SFrame data for it. Parts of a map.
+ * struct sfu_table: a compiled section. SFRAME_LOAD and SFRAME_PROCESS make it. References: files
+ *	(files with equal sections share one table), sections of maps, JIT tables.
+ * struct sfu_file: one content of a file, with its table or known to have none. SFRAME_LOAD makes
+ *	it. No references. It ends by SFRAME_DROP or, if no process uses the table, when memory or
+ *	the limit of all tables is short, or another content of the file is loaded.
+ * struct jit_table: a table for code of one process, which SFRAME_PROCESS makes. No references. It
+ *	ends when any of the code is unmapped or loaded again, and with its struct sfu_process.
+ * struct wanted: a request for a table, which a scan makes for programs that read the device. It
+ *	refers to a struct pid, but to no file or mm. It ends when SFRAME_LOAD or SFRAME_PROCESS
+ *	answers it, or no program has the device open for reading any more.
  */
 #ifndef SFU_PROCESS_H
 #define SFU_PROCESS_H
