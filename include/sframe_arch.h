@@ -24,8 +24,9 @@
  *	SFU_ARCH_TRAMPOLINE_PUSHES	bytes that the uretprobe trampoline pushes at most
  *	sfu_arch_unwindable()		true if @regs are of 64-bit user code
  *	sfu_arch_has_user_memory()	true if the processor uses the page table of current
- *	sfu_arch_mask_user()		keeps a user address; makes any other value one that fails,
- *					and reads no kernel memory even if a check is mispredicted
+ *	sfu_arch_mask_user()		returns a user address unchanged. Any other value becomes an
+ *					address that user_access_begin() refuses, and that leads to
+ *					no kernel memory if the processor mispredicts this check
  *	sfu_arch_ra_mask()		mask of a stored return address: the other bits are a
  *					pointer authentication code
  *	sfu_arch_is_child()		true if @regs may be of a task that clone() has just made.
@@ -82,9 +83,9 @@ unsigned int sfu_arch_sigcontext_word(unsigned int reg);
 /* Kinds of call instructions, by the operand that gives the function that they call. */
 enum sfu_call {
 	SFU_CALL_NONE,		/* not a call */
-	SFU_CALL_REGISTER,	/* a register, or memory at its address: function unknown */
-	SFU_CALL_DIRECT,	/* the address of the function */
-	SFU_CALL_SLOT,		/* a word at a fixed address, with the address of the function */
+	SFU_CALL_REGISTER,	/* by a register, or memory at its address: function unknown */
+	SFU_CALL_DIRECT,	/* by the address of the function */
+	SFU_CALL_SLOT,		/* by the address of a word that has the function's address */
 };
 
 /* Decodes the call instruction that ends at @ra. Sets @where to the address in the operand. */

@@ -43,10 +43,10 @@ static __always_inline int sframe_unsupported(struct sframe_reader *rd, enum sfr
 }
 
 /* Costs of a look-up, in instructions, approximately. */
-#define SFRAME_FIND_COST	768	/* a look-up in 2^32 functions, without rows */
-#define SFRAME_ROW_COST		24	/* each row that is examined */
-#define SFRAME_ENTRY_COST	40	/* each function that is examined and does not match */
-#define SFRAME_FAULT_COST	1000	/* a read that fails, with an exception */
+#define SFRAME_FIND_COST	768	/* of a look-up in 2^32 functions, besides rows */
+#define SFRAME_ROW_COST		24	/* of each row that is examined */
+#define SFRAME_ENTRY_COST	40	/* of each function that is examined in vain */
+#define SFRAME_FAULT_COST	1000	/* of a read that fails, with an exception */
 
 /* Subtracts @cost from the budget of a look-up. Sets it to 0 and returns -E2BIG if it is less. */
 static __always_inline int sframe_charge(struct sframe_reader *rd, u32 cost)

@@ -43,8 +43,8 @@ struct sframe_raw_header {
 	u32	num_fdes;
 	u32	num_fres;
 	u32	fre_len;		/* length of the FRE sub-section in bytes */
-	u32	fdeoff;			/* offsets of FDE table and FRE sub-section */
-	u32	freoff;			/*   from the end of the auxiliary header */
+	u32	fdeoff;			/* bytes from end of auxiliary header to FDE table */
+	u32	freoff;			/* bytes from end of auxiliary header to FREs */
 } __packed;
 
 /* V1 "SFrame Function Descriptor Entries" */

@@ -292,7 +292,7 @@ static bool may_change_sp_or_link(u32 insn)
 		       (insn >> 5 & 31) == 31;
 	if (rd != 31)
 		return rd == 30;
-	/* Results in register 31 go to SP by these add, sub, and, orr, eor; else to nothing. */
+	/* The destination 31 is SP in these add, sub, and, orr, eor, else the zero register. */
 	return (insn & 0x3f000000) == 0x11000000 || (insn & 0x3fe00000) == 0x0b200000 ||
 	       ((insn & 0x1f800000) == 0x12000000 && (insn & 0x60000000) != 0x60000000);
 }

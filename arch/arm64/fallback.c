@@ -87,7 +87,7 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller)
 	    (link != LINK_TO_SAME_FILE || is_entered_by_link(walk, &linked))) {
 		/* A frame record with this return address is the record of the present function. */
 		*caller = by_fp.ip == linked.ip ? by_fp : linked;
-		/* Only a PLT slot, and code that is_entered_by_link() has read, keep SP. */
+		/* If the target is in another file, this function may have moved SP already. */
 		caller->sp_unverified = link == LINK_TO_OTHER_FILE;
 		return SFU_STOP_NONE;
 	}
