@@ -83,11 +83,7 @@ static bool matches(const u8 *code, const u64 *sequence)
 	return true;
 }
 
-struct sequence {
-	u64	insns[MAX_SEQUENCE];
-};
-
-#define MATCHES(code, ...)	matches(code, ((const struct sequence){ { __VA_ARGS__ } }).insns)
+#define MATCHES(code, ...)	matches(code, (const u64 []){ __VA_ARGS__, ANY, ANY, ANY, ANY })
 
 static bool is_ret(u32 insn)
 {
@@ -225,10 +221,14 @@ void sframe_count_prologues(struct sframe_prologues *starts, const u8 *text, siz
 
 /* ---- the row of an instruction ---- */
 
-/* Sets @row for a frame of @size bytes with x29 and x30 at its lower end. */
-static void set_record_row(struct sframe_row *row, int size)
+/* Sets @row for a frame of @size bytes. @has_record: x29 and x30 are stored at its lower end. */
+static void set_row(struct sframe_row *row, int size, bool has_record)
 {
-	row->cfa.off = size;
+	*row = (struct sframe_row){
+		.cfa = { .how = SFRAME_RULE_REG, .reg = SFU_ARCH_REG_SP, .off = size },
+	};
+	if (!has_record)
+		return;
 	row->ra = (struct sframe_rule){ .how = SFRAME_RULE_CFA_MEM, .off = 8 - size };
 	row->fp = (struct sframe_rule){ .how = SFRAME_RULE_CFA_MEM, .off = -size };
 }
@@ -238,11 +238,12 @@ static bool row_of_epilogue(const u8 *code, struct sframe_row *row)
 {
 	u32 insn = insn_at(code);
 
+	set_row(row, 0, false);
 	if (is(insn, ADD_SP)) {
 		row->cfa.off = insn >> 10 & 0xfff;
 		code += 4;
 	} else if (is(insn, LDP_RECORD)) {
-		set_record_row(row, 8 * sign_extend32(insn >> 15, 6));
+		set_row(row, 8 * sign_extend32(insn >> 15, 6), true);
 		code += is(insn_at(code + 4), AUTIASP) ? 8 : 4;
 	}
 	return is_ret(insn_at(code));
@@ -250,28 +251,24 @@ static bool row_of_epilogue(const u8 *code, struct sframe_row *row)
 
 bool sfu_arch_read_row(struct sfu_walk *walk, struct sframe_row *row)
 {
-	static const struct sframe_row at_entry = {
-		.cfa = { .how = SFRAME_RULE_REG, .reg = SFU_ARCH_REG_SP },
-	};
 	const struct sfu_frame *frame = &walk->frame;
 	u8 code[4 + 12];
 	u32 before, insn;
 
 	if (!sfu_walk_read_around(walk, code, frame->ip, 4, 12))
 		return false;
-	*row = at_entry;
 	if (row_of_epilogue(code + 4, row))
 		return true;
 	if (!frame->is_activation)
 		return false;
-	*row = at_entry;
+	set_row(row, 0, false);
 	before = insn_at(code);
 	insn = insn_at(code + 4);
 	if (is(insn, PACIASP) || is(insn, STP_RECORD))
 		return true;
 	if (!is(before, STP_RECORD) || !is(insn, MOV_X29_SP))
 		return false;
-	set_record_row(row, -8 * sign_extend32(before >> 15, 6));
+	set_row(row, -8 * sign_extend32(before >> 15, 6), true);
 	return true;
 }
 

@@ -45,12 +45,6 @@ static enum link classify_link(struct sfu_walk *walk, const struct sfu_frame *li
 	return linked->ip == by_fp->ip ? LINK_UNKNOWN : LINK_TO_SAME_FILE;
 }
 
-static bool is_linked_sound(struct sfu_walk *walk, const struct sfu_frame *linked)
-{
-	return IS_ALIGNED(linked->sp, SFU_ARCH_CFA_ALIGN) && sfu_walk_range_of(walk, linked) &&
-	       sfu_call_may_return_to(walk, linked->ip);
-}
-
 /*
  * Returns true if the link register certainly has the return address of the present function: a
  * direct call before this address enters a function, and the instructions from its start to the ip
@@ -83,7 +77,8 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller)
 		link = classify_link(walk, &linked, &by_fp);
 	}
 
-	if (link != LINK_UNKNOWN && is_linked_sound(walk, &linked) &&
+	if (link != LINK_UNKNOWN && IS_ALIGNED(linked.sp, SFU_ARCH_CFA_ALIGN) &&
+	    sfu_walk_range_of(walk, &linked) && sfu_call_may_return_to(walk, linked.ip) &&
 	    (link != LINK_TO_SAME_FILE || is_entered_by_link(walk, &linked))) {
 		/* A frame record with this return address is the record of the present function. */
 		*caller = by_fp.ip == linked.ip ? by_fp : linked;

@@ -400,8 +400,7 @@ unsigned long sfu_arch_child_branch(struct sfu_walk *walk, unsigned long ip)
 	       sizeof(code) + (s8)code[6] : 0;
 }
 
-#define START_BEFORE	9
-#define START_AFTER	9
+#define START_BYTES	9	/* bytes that are read before a return address, and after it */
 
 /*
  * Returns true if @ra is after the call of a thread's function in start() of musl: syscall; mov
@@ -470,12 +469,12 @@ static bool exits_thread(struct sfu_walk *walk, const u8 *code, unsigned long ra
 /* Sets @calls_cxx if the code at @ra is in libstdc++'s function that starts a std::thread. */
 static enum sfu_start read_start(struct sfu_walk *walk, unsigned long ra, bool *calls_cxx)
 {
-	u8 code[START_BEFORE + START_AFTER];
-	const u8 *at_ra = code + START_BEFORE;
+	u8 code[2 * START_BYTES];
+	const u8 *at_ra = code + START_BYTES;
 	unsigned int i;
 
 	*calls_cxx = false;
-	if (!sfu_walk_read_code(walk, code, ra - START_BEFORE, sizeof(code)))
+	if (!sfu_walk_read_code(walk, code, ra - START_BYTES, sizeof(code)))
 		return SFU_START_NONE;
 	for (i = 0; i < ARRAY_SIZE(starts); i++)
 		if (match_one(at_ra, &starts[i].pattern))
