@@ -188,8 +188,8 @@ static int mend_s390x_cfa(const struct sframe_header *hdr, struct sframe_reader 
 }
 
 /* Corrects the RA or FP rule for s390x: 0 means "no rule", and in V2 an odd word is a register. */
-static noinline int mend_s390x_saved(const struct sframe_header *hdr, struct sframe_reader *rd,
-				     struct sframe_rule *rule)
+static int mend_s390x_saved(const struct sframe_header *hdr, struct sframe_reader *rd,
+			    struct sframe_rule *rule)
 {
 	const s32 word = rule->off;
 
@@ -199,6 +199,14 @@ static noinline int mend_s390x_saved(const struct sframe_header *hdr, struct sfr
 		return 0;
 	*rule = (struct sframe_rule){ .how = SFRAME_RULE_REG };
 	return set_register(hdr, rd, rule, SFRAME_S390X_REGNUM((u32)word));
+}
+
+/* Not inlined: it would need registers that decode_default() then saves for each row. */
+static noinline int mend_s390x(const struct sframe_header *hdr, struct sframe_reader *rd,
+			       struct sframe_row *row)
+{
+	return mend_s390x_cfa(hdr, rd, &row->cfa) ?: mend_s390x_saved(hdr, rd, &row->ra) ?:
+	       mend_s390x_saved(hdr, rd, &row->fp);
 }
 
 static __always_inline int decode_default(const struct sframe_header *hdr, struct sframe_reader *rd,
@@ -222,10 +230,7 @@ static __always_inline int decode_default(const struct sframe_header *hdr, struc
 	}
 	if (i != nr)
 		return sframe_malformed(rd, SFRAME_DEFECT_NR_WORDS);
-	if (hdr->abi != SFRAME_ABI_S390X_BE)
-		return 0;
-	return mend_s390x_cfa(hdr, rd, &row->cfa) ?: mend_s390x_saved(hdr, rd, &row->ra) ?:
-	       mend_s390x_saved(hdr, rd, &row->fp);
+	return hdr->abi == SFRAME_ABI_S390X_BE ? mend_s390x(hdr, rd, row) : 0;
 }
 
 /*
