@@ -53,6 +53,24 @@ void user_store(struct kunit *test, unsigned long addr, const void *bytes, u32 l
 	KUNIT_ASSERT_EQ(test, 0, copy_to_user((void __user *)addr, bytes, len));
 }
 
+/* Writes the script to @script, which has SCRIPT_TEXT bytes, and runs its steps. */
+void run_each_step(struct kunit *test, char *script, void (*run)(struct kunit *test, char *step),
+		   const char *format, va_list args)
+{
+	char step[1024];
+
+	KUNIT_ASSERT_LT(test, vscnprintf(script, SCRIPT_TEXT, format, args), SCRIPT_TEXT - 1);
+	for (; *script; script += *script == ';') {
+		script += strspn(script, " ");
+		strscpy(step, script, min(sizeof(step), strcspn(script, ";") + 1));
+		script += strlen(step);
+		if (*step)
+			run(test, step);
+		if (READ_ONCE(test->status) == KUNIT_FAILURE)
+			kunit_info(test, "in or before the step before \"%s\"\n", script);
+	}
+}
+
 int read_user_header(struct sframe_header *hdr, struct sframe_reader *rd, unsigned long addr,
 		     u32 len)
 {

@@ -23,6 +23,11 @@ struct script_case {
 	const char	*script;
 };
 
+#define SCRIPT_TEXT	2048
+
+void run_each_step(struct kunit *test, char *script, void (*run)(struct kunit *test, char *step),
+		   const char *format, va_list args);
+
 /* Defines which_gen_params() for the table which_cases[] of this type. */
 #define NAMED_CASES_OF(which, type)					\
 	static void which##_desc(const struct type *c, char *desc)	\

@@ -640,37 +640,29 @@ static void check_process(struct kunit *test, const char *name, char *text)
 
 static void run_step(struct kunit *test, char *step)
 {
-	char *text = step, *name = strsep(&text, " ");
-	const char *rest = text ?: "";
+	struct scan_scene *scene = test->priv;
+	const char *rest;
 	s64 n[3] = {};
+	char *name;
 	int i = 0;
 
+	if (scene->run_own_step && scene->run_own_step(test, step))
+		return;
+	name = strsep(&step, " ");
+	rest = step ?: "";
 	while (i < ARRAY_SIZE(n) && section_number(&rest, &n[i]))
 		i++;
 	if (!change_process(test, name, n, rest))
-		check_process(test, name, text ?: "");
+		check_process(test, name, step ?: "");
 }
 
 void run_steps(struct kunit *test, const char *format, ...)
 {
-	struct scan_scene *scene = test->priv;
-	const char *script = scene->script;
-	char step[MAP_TEXT];
 	va_list args;
 
 	va_start(args, format);
-	KUNIT_ASSERT_LT(test, vscnprintf(scene->script, SCRIPT_TEXT, format, args),
-			SCRIPT_TEXT - 1);
+	run_each_step(test, scene_of(test)->script, run_step, format, args);
 	va_end(args);
-	for (; *script; script += *script == ';') {
-		script += strspn(script, " ");
-		strscpy(step, script, min(sizeof(step), strcspn(script, ";") + 1));
-		script += strlen(step);
-		if (*step && !(scene->run_own_step && scene->run_own_step(test, step)))
-			run_step(test, step);
-		if (READ_ONCE(test->status) == KUNIT_FAILURE)
-			kunit_info(test, "in or before the step before \"%s\"", script);
-	}
 }
 
 /* Runs the script of a case. */

@@ -104,7 +104,6 @@ void user_map_file(struct kunit *test, struct file *file, unsigned long addr,
 
 #define AREA_PAGES	128
 #define MAP_TEXT	256
-#define SCRIPT_TEXT	2048
 
 /* The one row of the image. */
 #define ROW		"sp+16 (c-16) (c-8)"

@@ -775,16 +775,16 @@ static bool compare(struct kunit *test, const char *step)
 
 	for (i = 0; i < ARRAY_SIZE(texts); i++) {
 		if (take_word(&step, texts[i].name)) {
-			KUNIT_EXPECT_STREQ_MSG(test, texts[i].text(test), step, "step %u of: %s",
-					       scene_of(test)->nr_steps, scene_of(test)->script);
+			KUNIT_EXPECT_STREQ(test, texts[i].text(test), step);
 			return true;
 		}
 	}
 	return false;
 }
 
-static void run_step(struct kunit *test, const char *step)
+static void run_step(struct kunit *test, char *text)
 {
+	const char *step = text;
 	s64 budget;
 
 	if (take_word(&step, PUSHED_BY_CALL ? "arm64: " : "x86: "))
@@ -833,24 +833,12 @@ static void run_step(struct kunit *test, const char *step)
 void run_walk_steps(struct kunit *test, const char *format, ...)
 {
 	struct walk_scene *scene = test->priv;
-	const char *script = scene->script;
-	char step[WALK_TEXT];
 	va_list args;
 
-	va_start(args, format);
-	KUNIT_ASSERT_LT(test, vscnprintf(scene->script, SCRIPT_TEXT, format, args),
-			SCRIPT_TEXT - 1);
-	va_end(args);
 	counters_read(&scene->since);
-	scene->nr_steps = 0;
-	for (; *script; script += *script == ';') {
-		script += strspn(script, " ");
-		strscpy(step, script, min(sizeof(step), strcspn(script, ";") + 1));
-		script += strlen(step);
-		scene->nr_steps++;
-		if (*step)
-			run_step(test, step);
-	}
+	va_start(args, format);
+	run_each_step(test, scene->script, run_step, format, args);
+	va_end(args);
 }
 
 /* Runs the script of a case. */

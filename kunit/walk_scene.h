@@ -75,7 +75,6 @@
 #define TRAMPOLINE	(TASK_SIZE - PAGE_SIZE)
 
 #define WALK_TEXT	1024
-#define SCRIPT_TEXT	2048
 #define MAX_FRAMES	40		/* in a text */
 
 /* The fixture of the tests of the walk. */
@@ -114,7 +113,6 @@ struct walk_scene {
 	size_t			len_frames;	/* bytes of @text before the stop reason */
 	enum sfu_stop		stop;	/* the stop reason */
 	char			script[SCRIPT_TEXT];	/* the script that runs */
-	u32			nr_steps;	/* its steps so far */
 	struct sfu_counters	since;	/* the counters when the script began */
 #ifdef CONFIG_UPROBES
 	struct uprobe_task	utask;	/* the pending uretprobes */

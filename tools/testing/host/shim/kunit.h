@@ -112,6 +112,7 @@ u32 prandom_u32_state(struct rnd_state *rnd);
 /* ---- KUnit ---- */
 
 #define KUNIT_PARAM_DESC_SIZE	128
+#define KUNIT_FAILURE		true	/* kunit.status */
 
 struct kunit_case {
 	void (*run)(struct kunit *test);
@@ -131,7 +132,7 @@ struct kunit {
 	void			*priv;
 	const void		*param_value;
 	struct kunit_action	*actions;
-	bool			has_failed;
+	bool			status;
 	char			skipped[128];
 	jmp_buf			end;
 };

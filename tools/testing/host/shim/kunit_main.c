@@ -187,7 +187,7 @@ void kunit_fail(struct kunit *test, bool is_fatal, const char *file, int line,
 	vprintf(format, args);
 	va_end(args);
 	putchar('\n');
-	test->has_failed = true;
+	test->status = true;
 	if (is_fatal)
 		longjmp(test->end, 1);
 }
@@ -248,8 +248,8 @@ static void run_case(struct kunit_suite *suite, const struct kunit_case *c)
 			test.param_value = value;
 		}
 		run_test(suite, c, &test);
-		nr_failed += test.has_failed;
-		printf("%sok %u - %s %s%s%s%s%s\n", test.has_failed ? "not " : "", ++nr_cases,
+		nr_failed += test.status;
+		printf("%sok %u - %s %s%s%s%s%s\n", test.status ? "not " : "", ++nr_cases,
 		       suite->name, c->name, *param ? ": " : "", param,
 		       *test.skipped ? " # SKIP " : "", test.skipped);
 		fflush(stdout);
