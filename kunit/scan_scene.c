@@ -550,10 +550,19 @@ static void report_mapping(unsigned long addr, bool is_exec)
 static bool change_process(struct kunit *test, const char *name, const s64 *n, const char *text)
 {
 	unsigned long at = page(test, n[0]), len = n[1] * PAGE_SIZE, to = page(test, n[2]);
+	struct image *image = &scene_of(test)->image;
 	unsigned long err = 0;
+	unsigned int i;
 
 	if (!strcmp(name, "image"))
 		image_map(test, written_image(test), at);
+	else if (!strcmp(name, "section"))
+		image_section(image, n[0], n[1], n[2]);
+	else if (!strcmp(name, "linked"))
+		for (i = 0; i < IMAGE_PHDRS; i++)
+			image->phdrs[i].p_vaddr += n[0];
+	else if (!strcmp(name, "cut"))
+		err = vfs_truncate(&image->file->f_path, n[0]);
 	else if (!strcmp(name, "other"))
 		map_other_at(test, n[0]);
 	else if (!strcmp(name, "file"))
@@ -573,6 +582,8 @@ static bool change_process(struct kunit *test, const char *name, const s64 *n, c
 		err = USER_SYSCALL(madvise, at, len, MADV_DONTNEED, 0, 0);
 	else if (!strcmp(name, "patch"))
 		patch_file(test, n[0], n[2], n[1]);
+	else if (!strcmp(name, "poke"))
+		err = put_user(n[1], (u8 __user *)page(test, 0) + n[0]);
 	else if (!strcmp(name, "bad"))
 		sfu_section_mark_bad(&range_at(test, 1)->section, SFRAME_DEFECT_FRE_CUT);
 	else if (!strcmp(name, "report") || !strcmp(name, "exec"))
@@ -601,7 +612,7 @@ static bool change_process(struct kunit *test, const char *name, const s64 *n, c
 		KUNIT_EXPECT_EQ(test, -EAGAIN, sfu_processes_scan(current->mm));
 	else
 		return false;
-	KUNIT_ASSERT_EQ(test, 0, err);
+	KUNIT_EXPECT_EQ_MSG(test, 0, err, "%s", name);
 	return true;
 }
 

@@ -12,12 +12,17 @@
  * two pages from page 3 on are unmapped, the map says so. P and N are pages and their number, and
  * PROT is of the letters r, w, x, or is "-".
  *
+ *	section VERSION FLAGS AT, linked ADDR
+ *				before the image is written: changes its section and where in the
+ *				file it is; changes the address that the file is linked for
  *	image P, other P	maps the image, or one without a section, as a loader does
  *	file P N FROM PROT	maps pages of the image, from page FROM of the file on
  *	anon P N PROT		maps anonymous memory
  *	unmap P N, protect P N PROT, move P N TO, shrink P N TO, drop P N
  *				munmap(), mprotect(), mremap() twice, MADV_DONTNEED
  *	patch AT LEN VALUE	writes a number to the file of the image
+ *	cut LEN			cuts this file
+ *	poke AT VALUE		writes a byte to the memory of the area
  *	bad			a walk finds that the section of the code at page 1 is bad
  *	report P		the hook of mappings reports the mapping at page P
  *	exec P			the hook reports this mapping during an execve()
