@@ -29,23 +29,22 @@
 
 /* The counters of a walk that finds BY_SFRAME. */
 #define WHOLE		"walks stop.complete depth.complete=3 frames.sframe=2"
+#define WHOLE_TRACED	" | 10 to 200, 3 frames, complete"
 
 /* The offset of the rows, at 28 + 12 in the section, becomes the largest value. */
 #define SPOIL		"patch 0x3028 4 0xffffffff"
-
-#define WHOLE_TRACED		"10 to 200, 3 frames, complete;"
 
 /* The fixture of the hooks' tests. */
 struct hooks_scene {
 	/* the scene of scans; its image is mapped at the beginning of the area */
 	struct scan_scene		scan;
 	struct pt_regs			regs;	/* registers of the sample, in the image's code */
-	/* the counters that grew from @scan.since to the end of the sample, as a text */
-	char				counted[COUNTERS_TEXT];
-	/* perf_callchain_user() stores here; room for MAX_FRAMES */
-	struct perf_callchain_entry	*entry;
-	/* the trace events since the last expect_traced(), as a text */
-	char				traced[TEXT];
+	unsigned int			task;	/* PF_* of the sampled task */
+	bool				is_guest;	/* the sample is of a guest */
+	struct perf_callchain_entry_ctx	ctx;	/* what perf_callchain_user() gets */
+	struct perf_callchain_entry	*entry;	/* and where it stores; room for MAX_FRAMES */
+	char				counted[COUNTERS_TEXT];	/* what the sample has counted */
+	char				traced[TEXT];	/* the trace events, as a text */
 };
 
 static struct hooks_scene *hooks_of(struct kunit *test)
@@ -99,7 +98,7 @@ static void on_walk(void *data, unsigned long ip, unsigned long stop_ip,
 	unsigned long base = scene->scan.area + IMAGE_CODE * PAGE_SIZE;
 	size_t len = strlen(scene->traced);
 
-	scnprintf(scene->traced + len, TEXT - len, "%lx to %lx, %u frames, %s;",
+	scnprintf(scene->traced + len, TEXT - len, "%s%lx to %lx, %u frames, %s", len ? ", " : "",
 		  ip - base, stop_ip - base, nr_frames, reason);
 }
 
@@ -109,25 +108,7 @@ static void stop_tracing(void *scene)
 	tracepoint_synchronize_unregister();
 }
 
-static void scan_at_once(struct kunit *test)
-{
-	KUNIT_ASSERT_EQ(test, 0, sfu_processes_scan(current->mm));
-	counters_read(&hooks_of(test)->scan.since);
-}
-
 /* ---- a sample, and a deferred stack ---- */
-
-static void count(struct hooks_scene *scene)
-{
-	counters_text(&scene->scan.since, scene->counted);
-	counters_read(&scene->scan.since);
-}
-
-static void expect_traced(struct kunit *test, const char *want)
-{
-	KUNIT_EXPECT_STREQ(test, hooks_of(test)->traced, want);
-	hooks_of(test)->traced[0] = '\0';
-}
 
 #define POISON	0xdeadULL
 
@@ -159,134 +140,73 @@ static unsigned int become(unsigned int flags)
 	return old;
 }
 
-/*
- * Takes a sample as perf does: nothing may sleep or fault. Requested scans run later.
- * @is_interrupt: in an interrupt, as far as can be seen.
- */
-static void sample_in(struct kunit *test, unsigned int flags, bool is_interrupt,
-		      struct perf_callchain_entry_ctx *ctx)
+/* Compares what one walk has counted, and its trace event; there is none if it is declined. */
+static void expect_reported(struct kunit *test, const char *counted, const char *traced)
 {
-	unsigned int offset = is_interrupt ? HARDIRQ_OFFSET : 0;
 	struct hooks_scene *scene = test->priv;
-	unsigned int old;
+
+	KUNIT_EXPECT_STREQ(test, scene->counted, counted);
+	if (traced || strstarts(counted, "declined") || !*counted)
+		KUNIT_EXPECT_STREQ(test, scene->traced, traced ?: "");
+	scene->traced[0] = '\0';
+}
+
+/* Stores the counters that grew since the last call. */
+static void count(struct hooks_scene *scene)
+{
+	counters_text(&scene->scan.since, scene->counted);
+	counters_read(&scene->scan.since);
+}
+
+/* Takes a sample as perf does: nothing may sleep or fault. Requested scans run later. */
+static void sample(struct kunit *test, const char *want, const char *counted, const char *traced)
+{
+	struct hooks_scene *scene = test->priv;
+	struct perf_callchain_entry_ctx ctx = scene->ctx;
+	unsigned int offset = scene->is_guest ? HARDIRQ_OFFSET : 0, old;
 
 	memset64(scene->entry->ip, POISON, MAX_FRAMES);
 	scene->entry->nr = 0;
-	ctx->entry = scene->entry;
+	ctx.entry = scene->entry;
 	local_irq_disable();
-	old = become(flags);
+	old = become(scene->task);
+	/* In an interrupt, as far as can be seen. */
 	__preempt_count_add(offset);
-	perf_callchain_user(ctx, &scene->regs);
+	perf_callchain_user(&ctx, &scene->regs);
 	__preempt_count_sub(offset);
 	become(old);
 	count(scene);
 	local_irq_enable();
+	expect_frames(test, scene->entry->ip, scene->entry->nr, want);
+	/* The kernel adds no frames to those of a walk, even where there is room. */
+	KUNIT_EXPECT_EQ(test, ctx.nr, strstarts(counted, "declined") ? scene->entry->nr :
+			ctx.max_stack);
+	expect_reported(test, counted, traced);
 }
 
-static void expect_stored(struct kunit *test, const char *want)
+/* Unwinds as the kernel does on the way back to user mode. */
+static void defer(struct kunit *test, const char *want, const char *counted, const char *traced)
 {
-	expect_frames(test, hooks_of(test)->entry->ip, hooks_of(test)->entry->nr, want);
+#if SFU_HAVE_UNWIND_USER
+	struct pt_regs *regs = task_pt_regs(current), saved = *regs;
+	struct hooks_scene *scene = test->priv;
+	unsigned long entries[MAX_FRAMES];
+	struct unwind_stacktrace trace = { .nr = 99, .entries = entries };
+	unsigned int old;
+	int err;
+
+	memset64((u64 *)entries, POISON, MAX_FRAMES);
+	*regs = scene->regs;
+	old = become(scene->task);
+	err = unwind_user(&trace, scene->ctx.max_stack);
+	become(old);
+	*regs = saved;
+	KUNIT_EXPECT_EQ(test, err, scene->ctx.max_stack ? 0 : -EINVAL);
+	count(scene);
+	expect_frames(test, entries, trace.nr, want);
+	expect_reported(test, counted, traced);
+#endif
 }
-
-static void sample(struct kunit *test, const char *want, const char *counted)
-{
-	struct perf_callchain_entry_ctx ctx = { .max_stack = MAX_FRAMES };
-
-	sample_in(test, 0, false, &ctx);
-	expect_stored(test, want);
-	KUNIT_EXPECT_STREQ(test, hooks_of(test)->counted, counted);
-}
-
-/*
- * Steps of a script, besides those of scan_scene.h, change the sampled registers and the stack:
- *
- *	no-fp			without a frame pointer the kernel's own stack is "10"
- *	no-stack, at P		there is no stack; code at the beginning of a page is sampled
- *	return P		the caller is code near the beginning of a page
- *	compat, kernel		the registers are those of 32-bit code, or of the kernel
- *	begin-exec, end-exec	execve() begins, and ends
- *	scanned			a scan runs, and is not counted
- *	sample FRAMES | COUNTERS	compares a sample, and what it has counted
- */
-static bool run_hooks_step(struct kunit *test, const char *step)
-{
-	unsigned long sp = stack_at(test), ip = code(test, 0x10);
-	struct pt_regs *regs = &hooks_of(test)->regs;
-	char frames[TEXT];
-	unsigned int nr;
-
-	if (!strcmp(step, "no-fp"))
-		user_regs(regs, ip, sp, 0);
-	else if (!strcmp(step, "no-stack"))
-		user_regs(regs, ip, page(test, NO_PAGE), 0);
-	else if (sscanf(step, "at %u", &nr) == 1)
-		user_regs(regs, page(test, nr), sp, sp + 0x800);
-	else if (sscanf(step, "return %u", &nr) == 1)
-		put_words(test, sp, 0, page(test, nr) + 0x10);
-	else if (!strcmp(step, "compat"))
-		user_regs_make_compat(regs);
-	else if (!strcmp(step, "kernel"))
-		user_regs_make_kernel(regs);
-	else if (!strcmp(step, "begin-exec"))
-		current->in_execve = 1;
-	else if (!strcmp(step, "end-exec"))
-		current->in_execve = 0;
-	else if (!strcmp(step, "scanned"))
-		scan_at_once(test);
-	else if (sscanf(step, "sample %127[^|]| %n", frames, &nr) == 1)
-		sample(test, strim(frames), step + nr);
-	else
-		return false;
-	return true;
-}
-
-static int hooks_scene_init(struct kunit *test)
-{
-	struct hooks_scene *scene = test_alloc(test, sizeof(*scene));
-
-	scene->entry = test_alloc(test, struct_size(scene->entry, ip, MAX_FRAMES));
-	KUNIT_ASSERT_EQ(test, 0, scan_scene_init(test));
-	scene->scan = *(struct scan_scene *)test->priv;
-	scene->scan.run_own_step = run_hooks_step;
-	test->priv = scene;
-	make_stack(test);
-	map_image(test);
-	KUNIT_ASSERT_EQ(test, 0, register_trace_sfu_walk(on_walk, scene));
-	return kunit_add_action_or_reset(test, stop_tracing, scene);
-}
-
-/* ---- stacks that are left to the kernel ---- */
-
-struct decline_case {
-	const char	*name;
-	bool		disabled;
-	unsigned int	flags;
-	const char	*steps;		/* before the scan */
-	const char	*sampled;	/* the kernel's own stacks */
-	const char	*deferred;
-	const char	*counted;
-};
-
-#define KTHREAD	"declined.kthread"
-#define GUEST	"declined.guest"
-#define COMPAT	"declined.compat"
-
-/* If there are several reasons, only the first in this order is counted. */
-static const struct decline_case decline_cases[] = {
-	{ "disabled", true, 0, "", BY_FP, BY_FP, "declined.disabled" },
-	{ "kernel thread", false, PF_KTHREAD, "", BY_FP, "", KTHREAD },
-	{ "io worker", false, PF_USER_WORKER, "", BY_FP, BY_FP, KTHREAD },
-	{ "guest", false, PF_VCPU, "", BY_FP, BY_FP, GUEST },
-	{ "32-bit code", false, 0, "no-fp; compat", "10", "10", COMPAT },
-	{ "registers of the kernel", false, 0, "no-fp; kernel", "10", "", COMPAT },
-	{ "no section", false, 0, "other 0", BY_FP, BY_FP, "declined.no-section" },
-	{ "disabled, kernel thread", true, PF_KTHREAD, "", BY_FP, "", "declined.disabled" },
-	{ "kernel thread, guest", false, PF_KTHREAD | PF_VCPU, "", BY_FP, "", KTHREAD },
-	{ "guest, 32-bit code", false, PF_VCPU, "no-fp; compat", "10", "10", GUEST },
-	{ "32-bit code, no section", false, 0, "other 0; no-fp; compat", "10", "10", COMPAT },
-};
-
-NAMED_CASES(decline);
 
 static const struct kernel_param *find_parameter(const char *name)
 {
@@ -306,38 +226,220 @@ static void enable(void *value)
 	param->ops->set(value, param);
 }
 
-static void prepare(struct kunit *test)
+/* The row of the second page of code says that the stack ends. The caller of 100 is at 1200. */
+static void end_in_outermost(struct kunit *test)
 {
-	const struct decline_case *c = test->param_value;
+	struct image *image = another_image(test);
+	struct build *b = &image->section;
+	const s64 start = IMAGE_CODE * PAGE_SIZE - image->section_at;
 
-	run_steps(test, "%s; scanned", c->steps);
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, enable, "Y"));
-	enable(c->disabled ? "N" : "Y");
+	build_start(b, 3, SORTED, SFU_ARCH_ABI);
+	build_fde(b, start, PAGE_SIZE, ADDR1, 0, 0);
+	build_image_row(b);
+	build_fde(b, start + PAGE_SIZE, PAGE_SIZE, ADDR1, 0, 0);
+	build_row(b, 0, 0x01);
+	build_finish(b);
+	image->phdrs[IMAGE_PH_SFRAME].p_filesz = b->len;
+	image->phdrs[IMAGE_PH_SFRAME].p_memsz = b->len;
+	image_write(test, image);
+	image_map(test, image, page(test, 0));
+	put_words(test, stack_at(test) + 16, 0, code(test, 0x1200));
 }
 
-static void sample_declined(struct kunit *test)
+static const char *next_part(char **text)
 {
-	const struct decline_case *c = test->param_value;
-	struct perf_callchain_entry_ctx ctx = { .max_stack = MAX_FRAMES };
+	char *part = strsep(text, "|");
 
-	prepare(test);
-	sample_in(test, c->flags, c->flags & PF_VCPU, &ctx);
-	expect_stored(test, c->sampled);
-	KUNIT_EXPECT_EQ(test, ctx.nr, hooks_of(test)->entry->nr);
-	KUNIT_EXPECT_STREQ(test, hooks_of(test)->counted, c->counted);
-	expect_traced(test, "");
+	return part ? strim(part) : NULL;
 }
 
-/* Between two steps of the guest, the task that runs it is a task as any. */
-static void sample_of_vcpu_task(struct kunit *test)
+/*
+ * Steps of a script, besides those of scan_scene.h, change the sampled registers and the stack:
+ *
+ *	no-fp			without a frame pointer the kernel's own stack is "10"
+ *	no-stack, at P		there is no stack; code at the beginning of a page is sampled
+ *	return P		the caller is code near the beginning of a page
+ *	compat, kernel		the registers are those of 32-bit code, or of the kernel
+ *	outermost		the caller of 100 is at 1200, and its row says that the stack ends
+ *	begin-exec, end-exec	execve() begins, and ends
+ *	disable			root disables the module
+ *	kthread, io-worker	the task is such a one;
+ *	vcpu, guest		is one that runs a guest; the sample is of that guest
+ *	room MAX NR FULL	perf takes MAX frames, and has NR of the kernel's stack already; it
+ *				takes more contexts (0) or not (1)
+ *	scanned			a scan runs, and is not counted
+ *	sample, deferred FRAMES | COUNTERS [| TRACE]	compares a sample, or a deferred stack (from
+ *				6.17 on), with what it has counted, and its trace event
+ */
+static bool run_hooks_step(struct kunit *test, const char *step)
 {
-	struct perf_callchain_entry_ctx ctx = { .max_stack = MAX_FRAMES };
+	unsigned long sp = stack_at(test), ip = code(test, 0x10);
+	struct hooks_scene *scene = test->priv;
+	struct perf_callchain_entry_ctx *ctx = &scene->ctx;
+	struct pt_regs *regs = &scene->regs;
+	char parts[256], *text = parts;
+	const char *frames, *counted;
+	unsigned int nr;
 
-	scan_at_once(test);
-	sample_in(test, PF_VCPU, false, &ctx);
-	expect_stored(test, BY_SFRAME);
-	KUNIT_EXPECT_STREQ(test, hooks_of(test)->counted, WHOLE);
+	strscpy(parts, step + min(strlen(step), strcspn(step, " ") + 1));
+	if (!strcmp(step, "no-fp")) {
+		user_regs(regs, ip, sp, 0);
+	} else if (!strcmp(step, "no-stack")) {
+		user_regs(regs, ip, page(test, NO_PAGE), 0);
+	} else if (sscanf(step, "at %u", &nr) == 1) {
+		user_regs(regs, page(test, nr), sp, sp + 0x800);
+	} else if (sscanf(step, "return %u", &nr) == 1) {
+		put_words(test, sp, 0, page(test, nr) + 0x10);
+	} else if (!strcmp(step, "compat")) {
+		user_regs_make_compat(regs);
+	} else if (!strcmp(step, "kernel")) {
+		user_regs_make_kernel(regs);
+	} else if (!strcmp(step, "outermost")) {
+		end_in_outermost(test);
+	} else if (!strcmp(step, "begin-exec") || !strcmp(step, "end-exec")) {
+		current->in_execve = *step == 'b';
+	} else if (!strcmp(step, "disable")) {
+		KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, enable, "Y"));
+		enable("N");
+	} else if (!strcmp(step, "kthread")) {
+		scene->task |= PF_KTHREAD;
+	} else if (!strcmp(step, "io-worker")) {
+		scene->task |= PF_USER_WORKER;
+	} else if (!strcmp(step, "vcpu") || !strcmp(step, "guest")) {
+		scene->task |= PF_VCPU;
+		scene->is_guest = *step == 'g';
+	} else if (sscanf(step, "room %u %u %u", &ctx->max_stack, &ctx->nr, &nr) == 3) {
+		ctx->contexts_maxed = nr;
+	} else if (!strcmp(step, "scanned")) {
+		KUNIT_ASSERT_EQ(test, 0, sfu_processes_scan(current->mm));
+		counters_read(&scene->scan.since);
+	} else if (strstarts(step, "sample ") || strstarts(step, "deferred ")) {
+		frames = next_part(&text);
+		counted = next_part(&text);
+		(*step == 's' ? sample : defer)(test, frames, counted, next_part(&text));
+	} else {
+		return false;
+	}
+	return true;
 }
+
+static int hooks_scene_init(struct kunit *test)
+{
+	struct hooks_scene *scene = test_alloc(test, sizeof(*scene));
+
+	scene->entry = test_alloc(test, struct_size(scene->entry, ip, MAX_FRAMES));
+	KUNIT_ASSERT_EQ(test, 0, scan_scene_init(test));
+	scene->scan = *(struct scan_scene *)test->priv;
+	scene->scan.run_own_step = run_hooks_step;
+	scene->ctx.max_stack = MAX_FRAMES;
+	test->priv = scene;
+	make_stack(test);
+	map_image(test);
+	KUNIT_ASSERT_EQ(test, 0, register_trace_sfu_walk(on_walk, scene));
+	return kunit_add_action_or_reset(test, stop_tracing, scene);
+}
+
+#define BOTH_WAYS(want)	"sample " want "; deferred " want
+
+/* The kernel has the stack. */
+#define DECLINED(frames, reason)	BOTH_WAYS(frames " | declined." reason)
+
+/* Perf, or the kernel, takes so many frames. */
+#define OF_1	" | walks stop.full first.full depth.full | 10 to 10, 1 frames, full"
+#define OF_2	" | walks stop.full depth.full=2 frames.sframe | 10 to 100, 2 frames, full"
+#define OF_3	" | walks stop.full depth.full=3 frames.sframe=2 | 10 to 200, 3 frames, full"
+#define ALL_OF_3	BY_SFRAME " | " WHOLE WHOLE_TRACED
+
+#define STOP(name)	"walks stop." name " first." name " depth." name
+#define BAD_SECTION	STOP("bad-section") " defect.fre-off section.bad"
+
+/* There is code without a section, too, at page 17. A page has 0x1000 bytes. */
+#define SCANNED_BOTH	"other 16; scanned; "
+
+static const struct script_case script_cases[] = {
+	/* If there are several reasons, only the first in this order is counted. */
+	{ "disabled", "scanned; disable; " DECLINED(BY_FP, "disabled") },
+	{ "kernel thread", "scanned; kthread; sample " BY_FP " | declined.kthread;"
+	  "deferred | declined.kthread" },
+	{ "io worker", "scanned; io-worker; " DECLINED(BY_FP, "kthread") },
+	/* A task is no guest on its way to user mode. */
+	{ "guest", "scanned; guest; sample " BY_FP " | declined.guest" },
+	{ "32-bit code", "scanned; no-fp; compat; " DECLINED("10", "compat") },
+	{ "registers of the kernel", "scanned; no-fp; kernel; sample 10 | declined.compat;"
+	  "deferred | declined.compat" },
+	{ "no section", "other 0; scanned; " DECLINED(BY_FP, "no-section") },
+	{ "disabled, kernel thread", "scanned; disable; kthread; sample " BY_FP
+	  " | declined.disabled; deferred | declined.disabled" },
+	{ "kernel thread, guest", "scanned; kthread; guest; sample " BY_FP " | declined.kthread;"
+	  "deferred | declined.kthread" },
+	{ "guest, 32-bit code", "scanned; guest; no-fp; compat; sample 10 | declined.guest" },
+	{ "32-bit code, no section", "other 0; scanned; no-fp; compat; " DECLINED("10", "compat") },
+	/* Between two steps of the guest, the task that runs it is a task as any. */
+	{ "vcpu", "scanned; vcpu; sample " BY_SFRAME " | " WHOLE },
+	/* The module stores its frames up to the limit. The kernel adds none. */
+	{ "room for 0", "scanned; room 0 0 0; sample " OF_1 "; deferred |" },
+	{ "room for 1", "scanned; room 1 0 0; " BOTH_WAYS("10" OF_2) },
+	{ "room for 2", "scanned; room 2 0 0; " BOTH_WAYS("10 100" OF_3) },
+	{ "room for 3", "scanned; room 3 0 0; " BOTH_WAYS(ALL_OF_3) },
+	{ "room for 4", "scanned; room 4 0 0; " BOTH_WAYS(ALL_OF_3) },
+	{ "6 places, 4 of them taken", "scanned; room 6 4 0; sample 10 100" OF_3 },
+	{ "6 places, 3 of them taken", "scanned; room 6 3 0; sample " ALL_OF_3 },
+	{ "6 places, all of them taken", "scanned; room 6 6 0; sample " OF_1 },
+	{ "no room for contexts", "scanned; room 6 0 1; sample " OF_1 },
+	/* Each end of a walk is counted and traced once. A deferred walk scans at once. */
+	{ "complete", SCANNED_BOTH BOTH_WAYS(ALL_OF_3) },
+	{ "stack-fault", SCANNED_BOTH "no-stack; "
+	  BOTH_WAYS("10 | " STOP("stack-fault") " | 10 to 10, 1 frames, stack-fault") },
+	{ "nodata", SCANNED_BOTH "at 17; "
+	  BOTH_WAYS("10000 | " STOP("nodata") " | 10000 to 10000, 1 frames, nodata") },
+	{ "unscanned", SCANNED_BOTH "at 30; sample 1d000 | " STOP("unscanned") " scan.requests"
+	  " | 1d000 to 1d000, 1 frames, unscanned" },
+	{ "bad-ra", SCANNED_BOTH "return 30; sample 10 | " STOP("bad-ra") " scan.requests"
+	  " | 10 to 10, 1 frames, bad-ra" },
+	{ "section-fault", SCANNED_BOTH "drop 3 1; sample 10 | " STOP("section-fault")
+	  " scan.requests | 10 to 10, 1 frames, section-fault" },
+	{ "bad-section",
+	  SCANNED_BOTH SPOIL "; sample 10 | " BAD_SECTION " | 10 to 10, 1 frames, bad-section" },
+	{ "exec, before the memory goes",
+	  SCANNED_BOTH "begin-exec; " BOTH_WAYS(ALL_OF_3) "; end-exec" },
+#if SFU_HAVE_UNWIND_USER
+	{ "deferred unscanned",
+	  SCANNED_BOTH "at 30; deferred 1d000 | " STOP("unscanned") " scan.runs"
+	  " | 1d000 to 1d000, 1 frames, unscanned" },
+	{ "deferred bad-ra", SCANNED_BOTH "return 30; deferred 10 | " STOP("bad-ra") " scan.runs"
+	  " | 10 to 10, 1 frames, bad-ra" },
+	{ "deferred section-fault",
+	  SCANNED_BOTH "drop 3 1; deferred " BY_SFRAME " | " WHOLE " scan.runs" WHOLE_TRACED },
+	{ "deferred bad-section",
+	  SCANNED_BOTH SPOIL "; deferred 10 | " BAD_SECTION " | 10 to 10, 1 frames, bad-section" },
+	{ "deferred first",
+	  "deferred " BY_SFRAME " | " WHOLE " scan.runs; deferred " BY_SFRAME " | " WHOLE },
+	/* Whether rows are known or not, no frame is lost. */
+	{ "deferred outermost",
+	  "outermost; deferred 10 100 1200 | " WHOLE " scan.runs; deferred 10 100 1200 | " WHOLE ";"
+	  "deferred 10 100 1200 | " WHOLE },
+#endif
+	/* The first sample requests a scan, and later samples use its result. */
+	{ "first",
+	  "sample 10 | " STOP("unscanned") " scan.requests; run;"
+	  "counted scan.runs; sample " BY_SFRAME " | " WHOLE },
+	/* The process has no map yet, and the walk ends for another reason. */
+	{ "first, in execve()",
+	  "begin-exec; sample 10 | " STOP("exec") " scan.requests; end-exec" },
+	/* The caller's code has no row: the walk ends there, and not in the sampled frame. */
+	{ "no data in the caller",
+	  "other 16; return 17; scanned;"
+	  "sample 10 10010 | walks stop.nodata depth.nodata=2 frames.sframe" },
+	/* A bad section is counted once. */
+	{ "after a bad section",
+	  "scanned; " SPOIL "; sample 10 | " BAD_SECTION "; sample 10 | " STOP("nodata") },
+	/* New code may have a section. */
+	{ "no section, in new code",
+	  "other 0; scanned; other 16; at 17;"
+	  "sample 10000 500 600 | declined.no-section scan.requests" },
+};
+
+NAMED_CASES(script);
 
 /* The thread does not have its own memory any more. */
 static void sample_without_mm(struct kunit *test)
@@ -346,139 +448,10 @@ static void sample_without_mm(struct kunit *test)
 
 	run_steps(test, "scanned; no-fp");
 	kthread_unuse_mm(mm);
-	sample(test, "10", KTHREAD);
+	sample(test, "10", "declined.kthread", NULL);
 	kthread_use_mm(mm);
-	sample(test, BY_SFRAME, WHOLE);
+	sample(test, BY_SFRAME, WHOLE, NULL);
 }
-
-/* ---- how many frames are stored ---- */
-
-#define FULL_1	"walks stop.full first.full depth.full", "10 to 10, 1 frames, full;"
-#define FULL_3	"walks stop.full depth.full=3 frames.sframe=2", "10 to 200, 3 frames, full;"
-
-static const struct full_case {
-	const char	*name;
-	u32		max_stack;
-	u32		nr;		/* already stored, of the kernel's stack */
-	bool		contexts_maxed;
-	const char	*want;
-	const char	*counted;
-	const char	*traced;
-} full_cases[] = {
-	{ "0", 0, 0, false, "", FULL_1 },
-	{ "1", 1, 0, false, "10", "walks stop.full depth.full=2 frames.sframe",
-	  "10 to 100, 2 frames, full;" },
-	{ "2", 2, 0, false, "10 100", FULL_3 },
-	{ "3", 3, 0, false, BY_SFRAME, WHOLE, WHOLE_TRACED },
-	{ "4", 4, 0, false, BY_SFRAME, WHOLE, WHOLE_TRACED },
-	{ "6 places, 4 of them taken", 6, 4, false, "10 100", FULL_3 },
-	{ "6 places, 3 of them taken", 6, 3, false, BY_SFRAME, WHOLE, WHOLE_TRACED },
-	{ "6 places, all of them taken", 6, 6, false, "", FULL_1 },
-	{ "no room for contexts", 6, 0, true, "", FULL_1 },
-};
-
-NAMED_CASES(full);
-
-/* The module stores its frames up to the limit. The kernel adds none. */
-static void sample_max_stack(struct kunit *test)
-{
-	const struct full_case *c = test->param_value;
-	struct perf_callchain_entry_ctx ctx = {
-		.max_stack = c->max_stack,
-		.nr = c->nr,
-		.contexts_maxed = c->contexts_maxed,
-	};
-
-	scan_at_once(test);
-	sample_in(test, 0, false, &ctx);
-	expect_stored(test, c->want);
-	KUNIT_EXPECT_EQ(test, ctx.nr, c->max_stack);
-	KUNIT_EXPECT_STREQ(test, hooks_of(test)->counted, c->counted);
-	expect_traced(test, c->traced);
-}
-
-/* ---- each end of a walk is counted and traced once ---- */
-
-#define BAD_SECTION							\
-	"walks stop.bad-section first.bad-section depth.bad-section defect.fre-off section.bad"
-
-/* Addresses are hexadecimal; a page has 0x1000 bytes. */
-static const struct stop_case {
-	const char	*name;
-	const char	*steps;		/* after a scan */
-	const char	*want;
-	const char	*counted;
-	const char	*traced;
-	const char	*deferred;		/* what unwind_user() has, if not the same */
-	const char	*deferred_counted;
-} stop_cases[] = {
-	{ "complete", "", BY_SFRAME, WHOLE, WHOLE_TRACED },
-	{ "stack-fault", "no-stack", "10",
-	  "walks stop.stack-fault first.stack-fault depth.stack-fault",
-	  "10 to 10, 1 frames, stack-fault;" },
-	{ "nodata", "at 17", "10000", "walks stop.nodata first.nodata depth.nodata",
-	  "10000 to 10000, 1 frames, nodata;" },
-	{ "unscanned", "at 30", "1d000",
-	  "walks stop.unscanned first.unscanned depth.unscanned scan.requests",
-	  "1d000 to 1d000, 1 frames, unscanned;", NULL,
-	  "walks stop.unscanned first.unscanned depth.unscanned scan.runs" },
-	{ "bad-ra", "return 30", "10",
-	  "walks stop.bad-ra first.bad-ra depth.bad-ra scan.requests",
-	  "10 to 10, 1 frames, bad-ra;", NULL,
-	  "walks stop.bad-ra first.bad-ra depth.bad-ra scan.runs" },
-	{ "section-fault", "drop 3 1", "10",
-	  "walks stop.section-fault first.section-fault depth.section-fault scan.requests",
-	  "10 to 10, 1 frames, section-fault;", BY_SFRAME, WHOLE " scan.runs" },
-	{ "bad-section", SPOIL, "10", BAD_SECTION, "10 to 10, 1 frames, bad-section;" },
-	{ "exec, before the memory goes", "begin-exec", BY_SFRAME, WHOLE, WHOLE_TRACED },
-};
-
-NAMED_CASES(stop);
-
-static void begin_stop(struct kunit *test)
-{
-	run_steps(test, "other 16; scanned; %s",
-		  ((const struct stop_case *)test->param_value)->steps);
-}
-
-static void sample_stop(struct kunit *test)
-{
-	const struct stop_case *c = test->param_value;
-	struct perf_callchain_entry_ctx ctx = { .max_stack = MAX_FRAMES };
-
-	begin_stop(test);
-	sample_in(test, 0, false, &ctx);
-	current->in_execve = 0;
-	expect_stored(test, c->want);
-	/* The kernel adds no frames, even where there is room. */
-	KUNIT_EXPECT_EQ(test, ctx.nr, MAX_FRAMES);
-	KUNIT_EXPECT_STREQ(test, hooks_of(test)->counted, c->counted);
-	expect_traced(test, c->traced);
-}
-
-static const struct script_case script_cases[] = {
-	/* The first sample requests a scan, and later samples use its result. */
-	{ "first",
-	  "sample 10 | walks stop.unscanned first.unscanned depth.unscanned scan.requests; run;"
-	  "counted scan.runs; sample " BY_SFRAME " | " WHOLE },
-	/* The process has no map yet, and the walk ends for another reason. */
-	{ "first, in execve()",
-	  "begin-exec; sample 10 | walks stop.exec first.exec depth.exec scan.requests; end-exec" },
-	/* The caller's code has no row: the walk ends there, and not in the sampled frame. */
-	{ "no data in the caller",
-	  "other 16; return 17; scanned;"
-	  "sample 10 10010 | walks stop.nodata depth.nodata=2 frames.sframe" },
-	/* A bad section is counted once. */
-	{ "after a bad section",
-	  "scanned; " SPOIL "; sample 10 | " BAD_SECTION ";"
-	  "sample 10 | walks stop.nodata first.nodata depth.nodata" },
-	/* New code may have a section. */
-	{ "no section, in new code",
-	  "other 0; scanned; other 16; at 17;"
-	  "sample 10000 500 600 | declined.no-section scan.requests" },
-};
-
-NAMED_CASES(script);
 
 /* A new process needs nothing of its own: it asks for no memory. */
 static void sample_new_process(struct kunit *test)
@@ -494,12 +467,11 @@ static void sample_with_inherited_map(struct kunit *test)
 	struct sfu_process *process;
 	struct sfu_map *map;
 
-	scan_at_once(test);
+	run_steps(test, "scanned");
 	process = sfu_processes_get(current->mm);
 	map = sfu_process_get_map(process);
 	process->inherited.map = map;
-	run_steps(test, SPOIL "; sample 10 | %s",
-		  "walks stop.bad-section first.bad-section depth.bad-section scan.requests");
+	run_steps(test, SPOIL "; sample 10 | " STOP("bad-section") " scan.requests");
 	KUNIT_EXPECT_TRUE(test, is_ready(&map->ranges[0]));
 	run_steps(test, "run; counted scan.runs; sample 10 | " BAD_SECTION);
 	KUNIT_EXPECT_TRUE(test, is_ready(&map->ranges[0]));
@@ -583,13 +555,9 @@ static void summary_is_read_only(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EPERM, param->ops->set("0", param));
 }
 
-static struct kunit_case sync_tests[] = {
-	KUNIT_CASE_PARAM(sample_declined, decline_gen_params),
-	KUNIT_CASE(sample_of_vcpu_task),
-	KUNIT_CASE(sample_without_mm),
-	KUNIT_CASE_PARAM(sample_max_stack, full_gen_params),
-	KUNIT_CASE_PARAM(sample_stop, stop_gen_params),
+static struct kunit_case hooks_tests[] = {
 	KUNIT_CASE_PARAM(run_script, script_gen_params),
+	KUNIT_CASE(sample_without_mm),
 	KUNIT_CASE(sample_new_process),
 	KUNIT_CASE(sample_with_inherited_map),
 	KUNIT_CASE(summary_adds),
@@ -598,122 +566,8 @@ static struct kunit_case sync_tests[] = {
 	{}
 };
 
-static struct kunit_suite sync_suite = {
-	.name = "sframe_hooks_sync", .init = hooks_scene_init, .test_cases = sync_tests,
+static struct kunit_suite hooks_suite = {
+	.name = "sframe_hooks", .init = hooks_scene_init, .test_cases = hooks_tests,
 };
 
-kunit_test_suite(sync_suite);
-
-#if SFU_HAVE_UNWIND_USER
-/* Unwinds as the kernel does on the way back to user mode. */
-static int defer(struct kunit *test, unsigned int flags, unsigned int max, const char *want)
-{
-	struct pt_regs *regs = task_pt_regs(current), saved = *regs;
-	unsigned long entries[MAX_FRAMES];
-	struct unwind_stacktrace trace = { .nr = 99, .entries = entries };
-	unsigned int old;
-	int err;
-
-	memset64((u64 *)entries, POISON, MAX_FRAMES);
-	*regs = hooks_of(test)->regs;
-	old = become(flags);
-	err = unwind_user(&trace, max);
-	become(old);
-	*regs = saved;
-	count(hooks_of(test));
-	expect_frames(test, entries, trace.nr, want);
-	return err;
-}
-
-static void defer_all(struct kunit *test, const char *want, const char *counted)
-{
-	KUNIT_EXPECT_EQ(test, 0, defer(test, 0, MAX_FRAMES, want));
-	KUNIT_EXPECT_STREQ(test, hooks_of(test)->counted, counted);
-}
-
-static void defer_declined(struct kunit *test)
-{
-	const struct decline_case *c = test->param_value;
-
-	if (!strcmp(c->counted, GUEST))
-		kunit_skip(test, "a task is no guest on its way to user mode");
-	prepare(test);
-	KUNIT_EXPECT_EQ(test, 0, defer(test, c->flags, MAX_FRAMES, c->deferred));
-	KUNIT_EXPECT_STREQ(test, hooks_of(test)->counted, c->counted);
-	expect_traced(test, "");
-}
-
-/* The cases in which nothing is stored yet. */
-static void defer_max_entries(struct kunit *test)
-{
-	const struct full_case *c = test->param_value;
-
-	if (c->nr || c->contexts_maxed)
-		kunit_skip(test, "of perf");
-	scan_at_once(test);
-	KUNIT_EXPECT_EQ(test, c->max_stack ? 0 : -EINVAL, defer(test, 0, c->max_stack, c->want));
-	KUNIT_EXPECT_STREQ(test, hooks_of(test)->counted, c->max_stack ? c->counted : "");
-	expect_traced(test, c->max_stack ? c->traced : "");
-}
-
-/* A deferred walk scans at once, but only one time. */
-static void defer_stop(struct kunit *test)
-{
-	const struct stop_case *c = test->param_value;
-
-	begin_stop(test);
-	defer_all(test, c->deferred ?: c->want, c->deferred_counted ?: c->counted);
-	current->in_execve = 0;
-	expect_traced(test, c->deferred ? WHOLE_TRACED : c->traced);
-}
-
-/* The row of the second page of code says that the stack ends. The caller of 100 is at 1200. */
-static void end_in_outermost(struct kunit *test)
-{
-	struct image *image = another_image(test);
-	struct build *b = &image->section;
-	const s64 start = IMAGE_CODE * PAGE_SIZE - image->section_at;
-
-	build_start(b, 3, SORTED, SFU_ARCH_ABI);
-	build_fde(b, start, PAGE_SIZE, ADDR1, 0, 0);
-	build_image_row(b);
-	build_fde(b, start + PAGE_SIZE, PAGE_SIZE, ADDR1, 0, 0);
-	build_row(b, 0, 0x01);
-	build_finish(b);
-	image->phdrs[IMAGE_PH_SFRAME].p_filesz = b->len;
-	image->phdrs[IMAGE_PH_SFRAME].p_memsz = b->len;
-	image_write(test, image);
-	image_map(test, image, page(test, 0));
-	put_words(test, stack_at(test) + 16, 0, code(test, 0x1200));
-}
-
-/* Whether rows are known or not, no frame is lost. */
-static void defer_outermost(struct kunit *test)
-{
-	end_in_outermost(test);
-	defer_all(test, "10 100 1200", WHOLE " scan.runs");
-	defer_all(test, "10 100 1200", WHOLE);
-	defer_all(test, "10 100 1200", WHOLE);
-}
-
-static void defer_first(struct kunit *test)
-{
-	defer_all(test, BY_SFRAME, WHOLE " scan.runs");
-	defer_all(test, BY_SFRAME, WHOLE);
-}
-
-static struct kunit_case deferred_tests[] = {
-	KUNIT_CASE_PARAM(defer_declined, decline_gen_params),
-	KUNIT_CASE_PARAM(defer_max_entries, full_gen_params),
-	KUNIT_CASE_PARAM(defer_stop, stop_gen_params),
-	KUNIT_CASE(defer_first),
-	KUNIT_CASE(defer_outermost),
-	{}
-};
-
-static struct kunit_suite deferred_suite = {
-	.name = "sframe_hooks_deferred", .init = hooks_scene_init, .test_cases = deferred_tests,
-};
-
-kunit_test_suite(deferred_suite);
-#endif
+kunit_test_suite(hooks_suite);
