@@ -26,7 +26,6 @@ struct core_scene {
 	u32			len;	/* bytes of the section */
 	u32			calls;	/* reads; the header is one */
 	u32			fail_at;	/* the read that fails; 1 is the first, 0 is none */
-	bool			trusting;	/* reads do not check addresses */
 	bool			outside;	/* true if a read was outside of the section */
 	u8			*page;	/* the page after it is not mapped */
 	struct build		b;
@@ -42,7 +41,7 @@ static bool is_read(struct core_scene *scene, u64 off, u32 len)
 {
 	if (++scene->calls == scene->fail_at)
 		return false;
-	if (scene->trusting || (off <= scene->len && len <= scene->len - off))
+	if (off <= scene->len && len <= scene->len - off)
 		return true;
 	scene->outside = true;
 	return false;
@@ -144,7 +143,7 @@ static void renew(struct core_scene *scene)
 	scene->rd = (struct sframe_reader){
 		.bytes = scene->data,
 		.addr = ADDR,
-		.len = scene->trusting ? U32_MAX : scene->len,
+		.len = scene->len,
 		.budget = U32_MAX,
 	};
 	scene->calls = 0;
@@ -377,13 +376,6 @@ static void find_row_in_bytes(struct kunit *test)
 	place_section(scene, c->bytes, c->len);
 	expect_answers_of(test, c->want);
 }
-
-static struct kunit_case header_tests[] = {
-	KUNIT_CASE_PARAM(header_field, header_gen_params),
-	KUNIT_CASE(header_flags_and_length),
-	KUNIT_CASE_PARAM(find_row_in_bytes, layout_gen_params),
-	{}
-};
 
 /* ---- look-ups ---- */
 
@@ -627,13 +619,6 @@ static void find_row_outside_of_code(struct kunit *test)
 	}
 }
 
-static struct kunit_case lookup_tests[] = {
-	KUNIT_CASE_PARAM(find_row, lookup_gen_params),
-	KUNIT_CASE(find_row_among_functions),
-	KUNIT_CASE(find_row_outside_of_code),
-	{}
-};
-
 /* ---- hostile bytes, and what a look-up costs ---- */
 
 NAMED_CASES(section);
@@ -778,42 +763,23 @@ static void find_row_is_bounded(struct kunit *test)
 	find_among_many(test, SORTED, 0, 0x1000);
 }
 
-/* This reader checks no addresses: a read after the end of the section would be an oops. */
-static void find_row_truncated(struct kunit *test)
+/* Cut at each byte, and with each bit flipped. */
+static void find_row_damaged(struct kunit *test)
 {
 	struct core_scene *scene = place_case(test);
-	u32 len;
+	u32 i;
 
-	scene->trusting = true;
-	for (len = 0; len <= scene->b.len; len++) {
-		place_section(scene, scene->b.bytes, len);
-		expect_answers(test, len);
+	for (i = 0; i <= scene->b.len; i++) {
+		place_section(scene, scene->b.bytes, i);
+		expect_answers(test, i);
+	}
+	for (i = 0; i < 8 * scene->b.len; i++) {
+		scene->b.bytes[i / 8] ^= 1 << i % 8;
+		place_section(scene, scene->b.bytes, scene->b.len);
+		expect_answers(test, i);
+		scene->b.bytes[i / 8] ^= 1 << i % 8;
 	}
 }
-
-static void find_row_bit_flipped(struct kunit *test)
-{
-	struct core_scene *scene = place_case(test);
-	u32 bit;
-
-	scene->trusting = true;
-	for (bit = 0; bit < 8 * scene->len; bit++) {
-		scene->b.bytes[bit / 8] ^= 1 << bit % 8;
-		place_section(scene, scene->b.bytes, scene->len);
-		expect_answers(test, bit);
-		scene->b.bytes[bit / 8] ^= 1 << bit % 8;
-	}
-}
-
-static struct kunit_case hostile_tests[] = {
-	KUNIT_CASE_PARAM(find_row_read_fails, section_gen_params),
-	KUNIT_CASE_PARAM(find_row_budget, section_gen_params),
-	KUNIT_CASE(find_row_cost),
-	KUNIT_CASE(find_row_is_bounded),
-	KUNIT_CASE_PARAM(find_row_truncated, section_gen_params),
-	KUNIT_CASE_PARAM(find_row_bit_flipped, section_gen_params),
-	{}
-};
 
 /* ---- sections in user memory, with pages that are not present ---- */
 
@@ -903,20 +869,15 @@ static void find_row_user_on_two_pages(struct kunit *test)
 	}
 }
 
-/* A section in the kernel or at the end of all addresses is not read. */
-static void find_row_user_not_users(struct kunit *test)
-{
-	expect_user(test, (unsigned long)test->priv, 0x1000, "unreadable");
-	expect_user(test, -28UL, 0x1000, "unreadable");
-	expect_user(test, 0, 0x1000, "unreadable");
-}
-
-/* The page is mapped, but not touched yet. */
-static void find_row_user_not_present(struct kunit *test)
+/* In the kernel, at the end of all addresses, and on a page that is mapped but not touched yet. */
+static void find_row_user_not_readable(struct kunit *test)
 {
 	unsigned long addr = user_map(test, 1);
 	u8 byte;
 
+	expect_user(test, (unsigned long)test->priv, 0x1000, "unreadable");
+	expect_user(test, -28UL, 0x1000, "unreadable");
+	expect_user(test, 0, 0x1000, "unreadable");
 	expect_user(test, addr, 0x1000, "unreadable");
 	KUNIT_ASSERT_EQ(test, 0, copy_from_user(&byte, (void __user *)addr, 1));
 	expect_user(test, addr, 0x1000, "none");
@@ -943,34 +904,29 @@ static void find_row_user_changes(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, got, "unreadable");
 }
 
-static struct kunit_case user_memory_tests[] = {
+static struct kunit_case core_tests[] = {
+	KUNIT_CASE_PARAM(header_field, header_gen_params),
+	KUNIT_CASE(header_flags_and_length),
+	KUNIT_CASE_PARAM(find_row_in_bytes, layout_gen_params),
+	KUNIT_CASE_PARAM(find_row, lookup_gen_params),
+	KUNIT_CASE(find_row_among_functions),
+	KUNIT_CASE(find_row_outside_of_code),
+	KUNIT_CASE_PARAM(find_row_read_fails, section_gen_params),
+	KUNIT_CASE_PARAM(find_row_budget, section_gen_params),
+	KUNIT_CASE(find_row_cost),
+	KUNIT_CASE(find_row_is_bounded),
+	KUNIT_CASE_PARAM(find_row_damaged, section_gen_params),
 	KUNIT_CASE(find_row_user_on_two_pages),
-	KUNIT_CASE(find_row_user_not_users),
-	KUNIT_CASE(find_row_user_not_present),
+	KUNIT_CASE(find_row_user_not_readable),
 	KUNIT_CASE(find_row_user_changes),
 	{}
 };
 
-static struct kunit_suite header_suite = {
-	.name = "sframe_header", .init = core_scene_init, .test_cases = header_tests,
+static struct kunit_suite core_suite = {
+	.name = "sframe_core", .init = core_scene_init, .test_cases = core_tests,
 };
 
-static struct kunit_suite lookup_suite = {
-	.name = "sframe_lookup", .init = core_scene_init, .test_cases = lookup_tests,
-};
-
-static struct kunit_suite hostile_suite = {
-	.name = "sframe_hostile", .init = core_scene_init, .test_cases = hostile_tests,
-};
-
-static struct kunit_suite user_memory_suite = {
-	.name = "sframe_user_memory", .init = core_scene_init, .test_cases = user_memory_tests,
-};
-
-kunit_test_suite(header_suite);
-kunit_test_suite(lookup_suite);
-kunit_test_suite(hostile_suite);
-kunit_test_suite(user_memory_suite);
+kunit_test_suite(core_suite);
 
 MODULE_DESCRIPTION("KUnit tests of sframe_unwind");
 MODULE_LICENSE("GPL");
