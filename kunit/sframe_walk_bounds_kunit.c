@@ -52,13 +52,15 @@ static void bounds_step_by_registers(struct kunit *test)
 
 /*
  * The step checks for a signal stub. Where a call leaves the return address in a register, it reads
- * that register from the context and checks for a PLT slot. Then it reads RA and FP, the call, the
+ * that register from the context, checks for a PLT slot, and checks whether a call of this function
+ * proves the register: it reads the call and the function. Then it reads RA and FP, the call, the
  * PLT slot that the call leads to, and the word that the slot names.
  */
 static void bounds_step_past_plt(struct kunit *test)
 {
 	run_walk_steps(test, NO_ROW "call b210 b400; put b400 plt b800; b800=b0; put b100 stub;"
 		       "at b100 s1000; context s1000 b10 s0 s20");
+	run_walk_steps(test, "call b300 b0; arm64: put b0 0 0 0 0x94");
 	word(test, CONTEXT + context_register(R_B), bare(test, 0x300));
 	begin_counting(scene_of(test));
 	KUNIT_EXPECT_TRUE(test, next_frame(test));

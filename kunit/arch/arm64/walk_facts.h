@@ -184,7 +184,8 @@ static const struct sampled_case sampled_cases[] __maybe_unused = {
 	{ "paciasp", .insns = { 0xd503233f, 0xa9be7bfd, 0x910003fd }, 0, "b210@0" },
 	{ "pacibsp", .insns = { 0xd503237f, 0xa9be7bfd, 0x910003fd }, 0, "b210@0" },
 	{ "mov x29, sp later", .insns = { 0xa9be7bfd, NOP, NOP, 0x910003fd }, 4, "nodata" },
-	{ "Go: str x30", .insns = { 0xf81e0ffe, 0xf81f83fd, 0xd10023fd }, 0, "b210@0" },
+	{ "Go: str x30, as also within functions", .insns = { 0xf81e0ffe, 0xf81f83fd, 0xd10023fd },
+	  0, "nodata" },
 	{ "Go: stur x29", .insns = { 0xf81e0ffe, 0xf81f83fd, 0xd10023fd }, 4, "nodata" },
 	{ "stp [sp]", .insns = { 0xa9017bfd, 0x910043fd }, 0, "nodata" },
 	{ "ret later", .insns = { NOP, NOP, NOP, 0xd65f03c0 }, 4, "nodata" },
@@ -265,8 +266,8 @@ static const u8 end_code[] __maybe_unused = {
  * bounds_step_past_plt(). The last two are of the instruction that was interrupted, if the one
  * before it is not there.
  */
-#define MOST_FRAME_READS (9 + 2)
-#define MOST_FRAME_BYTES (2 * 8 + 8 + 48 + 2 * 8 + 4 + 24 + 8 + 16 + 12)
+#define MOST_FRAME_READS (11 + 2)
+#define MOST_FRAME_BYTES (2 * 8 + 8 + 48 + 8 + 4 + 4 + 64 + 4 + 24 + 8 + 16 + 12)
 
 static inline void put_slot(u8 *code, unsigned long addr, unsigned long to)
 {
