@@ -63,6 +63,10 @@ static const struct script_case script_cases[] = {
 	  "fn c0 sp+16 u (c-8); fn c80 end; range c jumped-to-from c180; range b keeps-fp;"
 	  "at b10 s0 s20; call c14 b0; s20=s60,c14; s38=c90; call c90 c180;"
 	  "walk b10@0 c14@30,fp60 c90@40 complete; call c90 c190; walk b10@0 c14@30,fp60 nodata" },
+	{ "to the end of the stack",
+	  "fn c0 sp+16 u (c-8); budget 2688000; recursion 1024; callers 1024 stack-fault" },
+	/* Records that lead up and down for ever end the walk. */
+	{ "to and fro", SWITCHED "call c20 c0; o0=s20,c20; s20=o0,c20; callers 8 bad-cfa" },
 };
 
 NAMED_CASES(script);
@@ -107,23 +111,7 @@ static void progress_every_depth(struct kunit *test)
 	}
 }
 
-/* The walk goes on up to the end of the stack. */
-static void progress_to_end_of_stack(struct kunit *test)
-{
-	scene_of(test)->budget = SFU_BUDGET * 48;
-	run_walk_steps(test, "fn c0 sp+16 u (c-8)");
-	recursion_scene(test, STACK_SIZE / 16);
-	KUNIT_EXPECT_EQ(test, count_callers(test), 1024);
-	expect_end(test, "stack-fault");
-}
-
-/* Records that lead up and down for ever end the walk. */
-static void progress_to_and_fro(struct kunit *test)
-{
-	run_walk_steps(test, SWITCHED "call c20 c0; o0=s20,c20; s20=o0,c20");
-	KUNIT_EXPECT_EQ(test, count_callers(test), 8);
-	expect_end(test, "bad-cfa");
-}
+#define BETWEEN	"c4@0 c1004@10 c44@20,fp80 c1008@30,fp90 c1044@40,fpa0 complete"
 
 /* The two pages of the code are two ranges, and the stack goes from one to the other and back. */
 static void two_ranges(struct kunit *test)
@@ -179,7 +167,7 @@ static void progress_between_ranges(struct kunit *test)
 	u32 max, paid;
 
 	two_ranges(test);
-	expect_walk(test, "c4@0 c1004@10 c44@20,fp80 c1008@30,fp90 c1044@40,fpa0 complete");
+	expect_walk(test, BETWEEN);
 	for (max = 1; max <= 5; max++) {
 		paid = walk_between_ranges(test, max);
 		if (scene_of(test)->shows_cache)
@@ -201,58 +189,27 @@ static void progress_between_ranges_to_budget(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, nr, SFU_BUDGET / (SFU_FAST_COST + SFU_RANGE_COST));
 }
 
-/* Walks frame by frame, and many frames at once: with rows that are remembered, and without. */
-static void expect_both_ways(struct kunit *test, const char *want)
-{
-	struct walk_scene *scene = test->priv;
-	struct sfu_walk *walk = &scene->walk;
-	enum sfu_stop stop;
-	unsigned int nr, i;
-	u64 ips[16];
-
-	expect_walk(test, want);
-	stop = scene->stop;
-	for (i = 0; i < 4; i++) {
-		sfu_walk_init(walk, scene->map, false, cache_of(scene), &scene->regs);
-		do {
-			scene->stop = sfu_walk_callers(walk, ips, ARRAY_SIZE(ips), &nr);
-		} while (!scene->stop);
-		KUNIT_EXPECT_EQ_MSG(test, scene->stop, stop, "%s", want);
-		if (scene->shows_cache)
-			renumber(&scene->map->ranges[i % 2]);
-	}
-}
+/* By the rows of one range that are remembered, and of the other that are not. */
+#define TWICE(text)							\
+	"walk " text "; range c renumbered; walk " text "; range b renumbered; walk " text ";"
 
 /* The walk ends where it comes to the other range: by its section, by the stack, or by its code. */
 static void progress_between_ranges_to_end(struct kunit *test)
 {
-	struct walk_scene *scene = test->priv;
-
 	two_ranges(test);
-	expect_both_ways(test, "c4@0 c1004@10 c44@20,fp80 c1008@30,fp90 c1044@40,fpa0 complete");
-	atomic_set(&scene->map->ranges[1].section.state, SFU_SECTION_BAD);
-	expect_both_ways(test, "c4@0 c1004@10 nodata");
-	atomic_set(&scene->map->ranges[1].section.state, SFU_SECTION_READY);
-	expect_both_ways(test, "c4@0 c1004@10 c44@20,fp80 c1008@30,fp90 c1044@40,fpa0 complete");
-	word(test, 0x28, 0);
-	expect_both_ways(test, "c4@0 c1004@10 c44@20,fp80 bad-ra");
-	word(test, 0x20, 0);
-	expect_both_ways(test, "c4@0 c1004@10 c44@20,fp80 bad-ra");
-	run_walk_steps(test, "s20=s90; s28=b0");
-	expect_both_ways(test, "c4@0 c1004@10 c44@20,fp80 bad-ra needs-scan");
-	word(test, 0x28, bare(test, 0x210));
-	expect_both_ways(test, "c4@0 c1004@10 c44@20,fp80 b210@30,fp90 nodata");
-	word(test, 0x28, code(test, 0x1008));
-	WRITE_ONCE(scene->map->ranges[1].unmapped, true);
-	expect_both_ways(test, "c4@0 bad-ra needs-scan");
+	run_walk_steps(test, TWICE(BETWEEN) "range b bad;" TWICE("c4@0 c1004@10 nodata")
+		       "range b ready;" TWICE(BETWEEN) "s28=0;"
+		       TWICE("c4@0 c1004@10 c44@20,fp80 bad-ra") "s20=0;"
+		       TWICE("c4@0 c1004@10 c44@20,fp80 bad-ra") "s20=s90; s28=b0;"
+		       TWICE("c4@0 c1004@10 c44@20,fp80 bad-ra needs-scan") "s28=b210;"
+		       TWICE("c4@0 c1004@10 c44@20,fp80 b210@30,fp90 nodata")
+		       "s28=c1008; range b unmapped;" TWICE("c4@0 bad-ra needs-scan"));
 }
 
 static struct kunit_case progress_tests[] = {
 	KUNIT_CASE_PARAM(run_walk_script, script_gen_params),
 	KUNIT_CASE(progress_every_offset),
 	KUNIT_CASE(progress_every_depth),
-	KUNIT_CASE(progress_to_end_of_stack),
-	KUNIT_CASE(progress_to_and_fro),
 	KUNIT_CASE(progress_between_ranges),
 	KUNIT_CASE(progress_between_ranges_to_budget),
 	KUNIT_CASE(progress_between_ranges_to_end),

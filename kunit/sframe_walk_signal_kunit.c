@@ -20,7 +20,11 @@
 #define WITH_ROWS	"fn cc0 signal sp+64 (c-16) (c-8); "
 #define AGAIN		" b100@1000"
 
-#define CONTEXT_NEXT	0x300	/* bytes from one context to the next */
+/* The signal whose context is at @at interrupted the stub of another one. */
+#define NESTED(at, other)	"context s" at " b100 s" other " s300; "
+#define SEVEN_NESTED							\
+	NESTED("1000", "1300") NESTED("1300", "1600") NESTED("1600", "1900")	\
+	NESTED("1900", "1c00") NESTED("1c00", "1f00") NESTED("1f00", "2200") NESTED("2200", "2500")
 
 static const struct script_case script_cases[] = {
 	/* The interrupted stack may be above or below: a handler may have a stack of its own. */
@@ -53,6 +57,12 @@ static const struct script_case script_cases[] = {
 	{ "the context leads back to the same frame",
 	  HANDLER("b100") "context s1000 b100 s1000; at b100 s1000;"
 	  "walk b100@1000" AGAIN AGAIN AGAIN AGAIN AGAIN AGAIN AGAIN AGAIN " bad-signal" },
+	{ "eight signals, and no more",
+	  HANDLER("b100") SEVEN_NESTED "context s2500 c44 s100 s300;"
+	  "walk c4@ff0 b100@1000 b100@1300,fp300 b100@1600 b100@1900 b100@1c00 b100@1f00 b100@2200 "
+	  "b100@2500 c44@100 c84@110 complete; frames sframe=2 signal=8;"
+	  NESTED("2500", "2800") "context s2800 c44 s100 s300; callers 9 bad-signal;"
+	  "frames sframe signal=8" },
 	{ "any ip in the context",
 	  HANDLER("b100") "context s1000 0 s100; " WRONG "context s1000 1 s100; " WRONG
 	  "context s1000 s0 s100; " WRONG "context s1000 c-1 s100; " WRONG
@@ -144,33 +154,6 @@ static void signal_stub_at_end(struct kunit *test)
 	run_walk_steps(test, "sff8=b%x; second nodata", at + 4);
 }
 
-/* @nr signals, each of which interrupted the stub of the one before. */
-static void nest(struct kunit *test, u32 nr)
-{
-	u32 i, at = CONTEXT;
-
-	for (i = 1; i < nr; i++, at += CONTEXT_NEXT)
-		run_walk_steps(test, "context s%x b100 s%x s300", at, at + CONTEXT_NEXT);
-	run_walk_steps(test, "context s%x c44 s100 s300", at);
-}
-
-static void signal_at_most_eight(struct kunit *test)
-{
-	u32 nr;
-
-	run_walk_steps(test, HANDLER("b100"));
-	for (nr = 1; nr <= 8; nr++) {
-		nest(test, nr);
-		KUNIT_EXPECT_EQ(test, count_callers(test), 1 + nr + 1);
-		KUNIT_EXPECT_EQ(test, scene_of(test)->walk.nr_frames[SFU_METHOD_SIGNAL], nr);
-		expect_end(test, "complete", "%u signals", nr);
-	}
-	nest(test, 9);
-	KUNIT_EXPECT_EQ(test, count_callers(test), 1 + 8);
-	KUNIT_EXPECT_EQ(test, scene_of(test)->walk.nr_frames[SFU_METHOD_SIGNAL], 8);
-	expect_end(test, "bad-signal");
-}
-
 /* The stack pointer is not at a context, or the context has been overwritten. */
 static void signal_broken_mark(struct kunit *test)
 {
@@ -225,7 +208,6 @@ static struct kunit_case signal_tests[] = {
 	KUNIT_CASE(signal_strikes_in_stub),
 	KUNIT_CASE(signal_stub_altered),
 	KUNIT_CASE(signal_stub_at_end),
-	KUNIT_CASE(signal_at_most_eight),
 	KUNIT_CASE(signal_broken_mark),
 	KUNIT_CASE(signal_broken_sp),
 	KUNIT_CASE(signal_context_cut),

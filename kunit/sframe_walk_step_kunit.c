@@ -84,45 +84,24 @@ static void rule_desc(const struct rule_case *c, char *desc)
 KUNIT_ARRAY_PARAM(flex_row, flex_rows, rule_desc);
 KUNIT_ARRAY_PARAM(default_row, default_rows, rule_desc);
 
-static void row_scene(struct kunit *test)
+/*
+ * The frame is the sampled one; an interrupted one, whose registers come from the context that the
+ * kernel saved; and a caller, of which only SP and FP are known.
+ */
+static void step_row(struct kunit *test)
 {
 	const struct rule_case *c = test->param_value;
 	u32 off;
 
-	run_walk_steps(test, "fn c0 %s", c->row);
+	run_walk_steps(test, "fn c0 %s; put b100 stub; context s1000 c10 s20 s60 s40", c->row);
+	word(test, CONTEXT + context_register(R_B), SIGN(code(test, 0xa00)));
 	for (off = 0; off < 0x200; off += 8)
 		word(test, off, code(test, 0x800 + off));
 	for (off = 0; off < 8; off++)
 		word(test, 0x80 + 8 * off, stack(test, 0x100 + 16 * off));
-}
-
-static void step_row_sampled(struct kunit *test)
-{
-	const struct rule_case *c = test->param_value;
-
-	row_scene(test);
-	run_walk_steps(test, "at c10 s20 s60; A=s40; B=signed ca00; step %s", c->want);
-}
-
-/* All registers come from the context that the kernel saved. */
-static void step_row_after_signal(struct kunit *test)
-{
-	const struct rule_case *c = test->param_value;
-
-	row_scene(test);
-	run_walk_steps(test, "put b100 stub; at b100 s1000; context s1000 c10 s20 s60 s40");
-	word(test, CONTEXT + context_register(R_B), SIGN(code(test, 0xa00)));
-	run_walk_steps(test, "second %s", c->want);
-}
-
-/* Only SP and FP are known. */
-static void step_row_in_caller(struct kunit *test)
-{
-	const struct rule_case *c = test->param_value;
-
-	row_scene(test);
-	run_walk_steps(test, "fn c40 sp+16 u (c-8); at c50 s10 s60; A=s40; B=signed ca00; s18=c10;"
-		       "second %s", c->in_caller ?: c->want);
+	run_walk_steps(test, "at c10 s20 s60; A=s40; B=signed ca00; step %s;"
+		       "at b100 s1000; second %s; fn c40 sp+16 u (c-8); at c50 s10 s60; A=s40; B=signed ca00; s18=c10;"
+		       "second %s", c->want, c->want, c->in_caller ?: c->want);
 }
 
 /* Each register with a number, in the sampled frame and in an interrupted one. */
@@ -148,11 +127,8 @@ static void step_every_address(struct kunit *test)
 {
 	u32 off;
 
-	run_walk_steps(test, "fn c40 sp+16 u (c-8); fn cc0 sp+64 u (c-8);"
+	run_walk_steps(test, "fn c40 sp+16 u (c-8); fn cc0 sp+64 u (c-8); fill s8 s108 16 c800;"
 		       "fn c80 0 sp+16 u (c-8) | 1 sp+32 u (c-8) | 4 sp+48 u (c-8)");
-	for (off = 0; off < 0x100; off += 16)
-		word(test, off + 8, code(test, 0x800));
-
 	for (off = 0x80; off < 0xc0; off++)
 		run_walk_steps(test, "at c%x s0; step c800@%u", off,
 			       off == 0x80 ? 10 : off < 0x84 ? 20 : 30);
@@ -246,12 +222,8 @@ static void step_ra_signed(struct kunit *test)
 
 static struct kunit_case step_tests[] = {
 	KUNIT_CASE_PARAM(run_walk_script, script_gen_params),
-	KUNIT_CASE_PARAM(step_row_sampled, flex_row_gen_params),
-	KUNIT_CASE_PARAM(step_row_after_signal, flex_row_gen_params),
-	KUNIT_CASE_PARAM(step_row_in_caller, flex_row_gen_params),
-	KUNIT_CASE_PARAM(step_row_sampled, default_row_gen_params),
-	KUNIT_CASE_PARAM(step_row_after_signal, default_row_gen_params),
-	KUNIT_CASE_PARAM(step_row_in_caller, default_row_gen_params),
+	KUNIT_CASE_PARAM(step_row, flex_row_gen_params),
+	KUNIT_CASE_PARAM(step_row, default_row_gen_params),
 	KUNIT_CASE(step_every_register),
 	KUNIT_CASE(step_every_address),
 	KUNIT_CASE(step_child_of_clone),

@@ -28,6 +28,10 @@ static const struct script_case script_cases[] = {
 	{ "nodata",
 	  CALLED "s18=b10; walk c4@0 c44@10 b10@20 nodata; s18=c100;"
 	  "walk c4@0 c44@10 c100@20 nodata" },
+	/* In execve() the registers belong to the old memory. At first it is still there. */
+	{ "exec",
+	  CALLED "sections 1; exec 1; walk c4@0 c44@10 bad-ra; map empty; walk c4@0 exec;"
+	  "map none; walk c4@0 exec; exec 0; walk c4@0 unscanned needs-scan" },
 	{ "unscanned: process", CALLED "map none; walk c4@0 unscanned needs-scan" },
 	{ "unscanned: empty map", CALLED "map empty; walk c4@0 unscanned needs-scan" },
 	{ "unscanned: address",
@@ -85,26 +89,6 @@ static const struct script_case script_cases[] = {
 };
 
 NAMED_CASES(script);
-
-/*
- * In execve() the registers belong to the old memory. It has sections, and is still there. The new
- * one has none yet.
- */
-static void stop_exec(struct kunit *test)
-{
-	struct walk_scene *scene = test->priv;
-
-	run_walk_steps(test, CALLED);
-	scene->map->nr_sections = 1;
-	current->in_execve = 1;
-	expect_walk(test, "c4@0 c44@10 bad-ra");
-	scene->map = build_map(test, 0);
-	expect_walk(test, "c4@0 exec");
-	scene->map = NULL;
-	expect_walk(test, "c4@0 exec");
-	current->in_execve = 0;
-	expect_walk(test, "c4@0 unscanned needs-scan");
-}
 
 /* The memory in place is not that of current: nothing may be read. */
 static void stop_switch(struct kunit *test)
@@ -203,7 +187,6 @@ static void stop_budget(struct kunit *test)
 
 static struct kunit_case stop_tests[] = {
 	KUNIT_CASE_PARAM(run_walk_script, script_gen_params),
-	KUNIT_CASE(stop_exec),
 	KUNIT_CASE(stop_switch),
 	KUNIT_CASE(stop_bad_when_gone),
 	KUNIT_CASE(stop_unmapped_meanwhile),

@@ -278,6 +278,7 @@ void begin_walk(struct walk_scene *scene)
 		start_walk(scene);
 		while (next_frames(scene, ips, ARRAY_SIZE(ips)))
 			;
+		scene->stop_at_once = scene->stop;
 	}
 	start_walk(scene);
 	scene->len = 0;
@@ -416,6 +417,8 @@ const char *walk_text(struct kunit *test)
 {
 	begin_walk(test->priv);
 	append_walk(test);
+	if (cache_of(scene_of(test)) && scene_of(test)->map)
+		KUNIT_EXPECT_EQ(test, scene_of(test)->stop_at_once, scene_of(test)->stop);
 	return last_text(test);
 }
 
@@ -685,6 +688,24 @@ static void step_words(struct kunit *test, const char *text)
 	}
 }
 
+/* Compares the number of callers, and the stop reason: "9 nodata". */
+static void step_callers(struct kunit *test, const char *text)
+{
+	unsigned long want = need_value(test, &text);
+
+	KUNIT_EXPECT_EQ(test, count_callers(test), want);
+	expect_end(test, text + 1);
+}
+
+static void step_fill(struct kunit *test, const char *text)
+{
+	unsigned long at = need_value(test, &text), end = need_value(test, &text);
+	unsigned long distance = need_value(test, &text), value = need_value(test, &text);
+
+	for (; at < end; at += distance)
+		store_word(test, at, value);
+}
+
 static struct sfu_range *take_range(struct kunit *test, const char **text)
 {
 	bool is_bare = take_word(text, "b");
@@ -719,6 +740,10 @@ static void step_range(struct kunit *test, const char *text)
 		range->is_unnamed = true;
 	} else if (take_word(&text, "bad")) {
 		atomic_set(&range->section.state, SFU_SECTION_BAD);
+	} else if (take_word(&text, "ready")) {
+		atomic_set(&range->section.state, SFU_SECTION_READY);
+	} else if (take_word(&text, "renumbered")) {
+		renumber(range);
 	} else if (take_word(&text, "unmapped")) {
 		sfu_range_mark_unmapped(range);
 	}
@@ -785,7 +810,7 @@ static bool compare(struct kunit *test, const char *step)
 static void run_step(struct kunit *test, char *text)
 {
 	const char *step = text;
-	s64 budget;
+	s64 number;
 
 	if (take_word(&step, PUSHED_BY_CALL ? "arm64: " : "x86: "))
 		return;
@@ -801,6 +826,16 @@ static void run_step(struct kunit *test, char *text)
 		step_sample(test, step);
 	} else if (take_word(&step, "call ")) {
 		step_call(test, step);
+	} else if (take_word(&step, "callers ")) {
+		step_callers(test, step);
+	} else if (take_word(&step, "fill ")) {
+		step_fill(test, step);
+	} else if (take_word(&step, "recursion ") && section_number(&step, &number)) {
+		recursion_scene(test, number);
+	} else if (take_word(&step, "exec ") && section_number(&step, &number)) {
+		current->in_execve = number;
+	} else if (take_word(&step, "sections ") && section_number(&step, &number)) {
+		scene_of(test)->map->nr_sections = number;
 	} else if (take_word(&step, "put ")) {
 		step_put(test, step);
 	} else if (take_word(&step, "context ")) {
@@ -823,8 +858,8 @@ static void run_step(struct kunit *test, char *text)
 	} else if (take_word(&step, "pend ")) {
 		step_pend(test, step);
 #endif
-	} else if (take_word(&step, "budget ") && section_number(&step, &budget)) {
-		scene_of(test)->budget = budget;
+	} else if (take_word(&step, "budget ") && section_number(&step, &number)) {
+		scene_of(test)->budget = number;
 	} else {
 		step_words(test, step);
 	}

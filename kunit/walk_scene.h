@@ -24,13 +24,19 @@
  *	s8=c44,s20	writes words, from s8 on
  *	A=s40, B=c20	sets a register of the sampled frame; B has the return address where a call
  *			leaves it in a register
+ *	fill s8 s48 16 c44
+ *			writes a word, from s8 up to s48, at each 16 bytes
+ *	recursion N	the sampled function, c4, has called itself N times with frames of 16 bytes
+ *	exec 1, exec 0	execve() is under way, or is not
+ *	sections N	the map has so many ranges with a section
  *	call b210 c0	the code before b210 calls c0; "*" a pointer; "-" nothing
  *	put b210 stub	code: the stub that returns from a signal, "return" (frees 16 bytes, and
  *			returns), "plt b800" (a slot), or bytes
  *	context s1000 c44 s100 s300
  *			the context of a signal: ip, stack pointer, frame pointer, A
  *	range b STATE	changes the range of b (or c): keeps-fp, keeps-no-fp, habit-unknown,
- *			of-file, of-no-file, without-data, unnamed, bad, unmapped; "jumped-to-from
+ *			of-file, of-no-file, without-data, unnamed, bad, ready, unmapped,
+ *			renumbered (no cache has its rows); "jumped-to-from
  *			c180": the function of 16 bytes at c180 jumps to the code of the section
  *	state c STATE	compares the state of a range: ready, bad, unmapped
  *	map none	the process has no map; "empty": one without ranges
@@ -38,6 +44,7 @@
  *	other-stack	maps the other stack
  *	budget N	of the next walks
  *	walk TEXT	compares a walk; "step" its first step; "second" its second one
+ *	callers N TEXT	compares the number of callers, and the stop reason
  *	frames TEXT	compares how many frames the last walk found by each method: "sframe=2 fp"
  *	counted TEXT	compares the counters since the script began, see common.h
  *	pend s10 c44	a uretprobe is pending for the function whose frame ends at s10, and that
@@ -112,6 +119,7 @@ struct walk_scene {
 	size_t			len;	/* bytes of @text */
 	size_t			len_frames;	/* bytes of @text before the stop reason */
 	enum sfu_stop		stop;	/* the stop reason */
+	enum sfu_stop		stop_at_once;	/* of the walk that filled the cache */
 	char			script[SCRIPT_TEXT];	/* the script that runs */
 	struct sfu_counters	since;	/* the counters when the script began */
 #ifdef CONFIG_UPROBES
