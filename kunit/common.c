@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Memory of a process. See common.h. */
 #include <linux/mm.h>
-#include <linux/mman.h>
 #include <linux/uaccess.h>
 
 #include "sframe_find.h"
@@ -30,22 +29,11 @@ unsigned long user_map(struct kunit *test, u32 nr)
 	return addr;
 }
 
-static void remap(struct kunit *test, unsigned long page, unsigned long prot)
+/* Replaces this page of a mapping with a new page. */
+void user_remap(struct kunit *test, unsigned long page, unsigned long prot)
 {
 	KUNIT_ASSERT_EQ(test, page, vm_mmap(NULL, page, PAGE_SIZE, prot,
 					    MAP_ANONYMOUS | MAP_PRIVATE | MAP_FIXED, 0));
-}
-
-/* Replaces this page of a mapping with a new page. */
-void user_allow(struct kunit *test, unsigned long page)
-{
-	remap(test, page, PROT_READ | PROT_WRITE);
-}
-
-/* Makes this page of a mapping PROT_NONE. */
-void user_forbid(struct kunit *test, unsigned long page)
-{
-	remap(test, page, PROT_NONE);
 }
 
 void user_store(struct kunit *test, unsigned long addr, const void *bytes, u32 len)

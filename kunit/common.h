@@ -7,6 +7,7 @@
 #define COMMON_H
 
 #include <kunit/test.h>
+#include <linux/mman.h>
 #include <linux/string.h>
 #include <linux/types.h>
 
@@ -48,8 +49,7 @@ static inline void expect_within(struct kunit *test, const char *what, u32 value
 
 void *test_alloc(struct kunit *test, size_t size);
 unsigned long user_map(struct kunit *test, u32 nr);
-void user_allow(struct kunit *test, unsigned long page);
-void user_forbid(struct kunit *test, unsigned long page);
+void user_remap(struct kunit *test, unsigned long page, unsigned long prot);
 void user_store(struct kunit *test, unsigned long addr, const void *bytes, u32 len);
 
 int read_user_header(struct sframe_header *hdr, struct sframe_reader *rd, unsigned long addr,

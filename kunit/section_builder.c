@@ -148,22 +148,17 @@ void build_text(struct build *b, const char *text)
 
 static void finish_header(struct build *b, u32 fde_size)
 {
-	struct sframe_raw_header *raw = &b->raw;
+	static const u8 lens[] = { 2, 1, 1, 1, 1, 1, 1, 4, 4, 4, 4, 4 };
+	u32 i, off;
+	u64 field;
 
-	raw->fdeoff = b->gap;
-	raw->freoff = b->gap + raw->num_fdes * fde_size;
-	build_patch(b, 0, raw->magic, 2);
-	build_patch(b, 2, raw->version, 1);
-	build_patch(b, 3, raw->flags, 1);
-	build_patch(b, 4, raw->abi_arch, 1);
-	build_patch(b, 5, raw->cfa_fixed_fp_offset, 1);
-	build_patch(b, 6, raw->cfa_fixed_ra_offset, 1);
-	build_patch(b, 7, raw->auxhdr_len, 1);
-	build_patch(b, 8, raw->num_fdes, 4);
-	build_patch(b, 12, raw->num_fres, 4);
-	build_patch(b, 16, raw->fre_len, 4);
-	build_patch(b, 20, raw->fdeoff, 4);
-	build_patch(b, 24, raw->freoff, 4);
+	b->raw.fdeoff = b->gap;
+	b->raw.freoff = b->gap + b->raw.num_fdes * fde_size;
+	for (i = off = 0; i < ARRAY_SIZE(lens); off += lens[i++]) {
+		field = 0;
+		memcpy(&field, (u8 *)&b->raw + off, lens[i]);
+		build_patch(b, off, field, lens[i]);
+	}
 }
 
 static void finish_fde(struct build *b, const struct build_fde *fde, u32 off)
@@ -215,8 +210,6 @@ void build_patches(struct build *b, const char *text)
 	for (i = 0; i < nr; i += 3)
 		build_patch(b, n[i], n[i + 2], n[i + 1]);
 }
-
-/* ---- rows as texts ---- */
 
 static int rule_text(u8 abi, const struct sframe_rule *rule, char *text)
 {

@@ -114,7 +114,7 @@ static int core_scene_init(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, scene->page);
 	test->priv = scene;
 	user_map(test, 1);
-	user_allow(test, ADDR);
+	user_remap(test, ADDR, PROT_READ | PROT_WRITE);
 	return kunit_add_action_or_reset(test, free_page_of_scene, scene->page);
 }
 
@@ -214,8 +214,6 @@ static void expect_answers_of(struct kunit *test, const char *text)
 		for (; first <= last; first++)
 			expect_at(test, first, want);
 }
-
-/* ---- the header ---- */
 
 static void expect_header(struct kunit *test, u32 len, u64 value, const char *want)
 {
@@ -377,8 +375,6 @@ static void find_row_in_bytes(struct kunit *test)
 	expect_answers_of(test, c->want);
 }
 
-/* ---- look-ups ---- */
-
 /* Versions, as bits. */
 #define V1		2
 #define V2		4
@@ -461,16 +457,12 @@ static const struct lookup_case lookup_cases[] = {
 
 	/* Words. The ABI of AMD64 fixes RA, so rows have a word for CFA, and one for FP. */
 	ROW_CASE("outermost", ALL, AMD64, "1", "- - undefined"),
-	ROW_CASE("1 word", ALL, AMD64, "3 8", ROW_0),
-	ROW_CASE("2 words", ALL, AMD64, "5 16 -16", ROW_1),
-	ROW_CASE("2 words on FP", ALL, AMD64, "4 16 -16", ROW_4),
 	ROW_CASE("1-byte limits", ALL, AMD64, "5 127 -128", "sp+127 (c-128) (c-8)"),
 	ROW_CASE("2-byte limits", ALL, AMD64, "0x25 32767 -32768", "sp+32767 (c-32768) (c-8)"),
 	ROW_CASE("4-byte limits", ALL, AMD64, "0x45 0x7fffffff -0x80000000",
 		 "sp+2147483647 (c-2147483648) (c-8)"),
 	ROW_CASE("FP at CFA + 0, CFA below FP", ALL, AMD64, "0x44 -1 0", "fp-1 (c+0) (c-8)"),
 	ROW_CASE("15 words", ALL, AMD64, "0x1f 8 0 0 0 0 0 0 0 0 0 0 0 0 0 0", "bad nr-words"),
-	ROW_CASE("word size 3", ALL, AMD64, "0x63 8", "bad word-size"),
 	ROW_CASE("word size 3, no words", ALL, AMD64, "0x61", "bad word-size"),
 
 	/* CFA, RA, FP; the highest bit of a row's info: RA carries a PAC. */
@@ -485,15 +477,12 @@ static const struct lookup_case lookup_cases[] = {
 	ROW_CASE("PAC, outermost", ALL, AARCH64, "0x81", "- - undefined [s]"),
 	{ "key B says nothing of a row", ALL, AARCH64, "0x1000 64 0x20: 0 3 0, 4 0x83 0",
 	  "0x1000 sp+0 u u; 0x1004 sp+0 u u [s]" },
-	ROW_CASE("4 words", ALL, AARCH64, "9 8 -8 -16 -24", "bad nr-words"),
 	{ "flexible, RA in its register", V3, AARCH64, "0x1000 64 0 1: 0 0x24 0xf9 0",
 	  "0x1000 sp+0 u u" },
 	{ "flexible, r31 is the last", V3, AARCH64, "0x1000 64 0 1: 0 0x24 0x101 0",
 	  "0x1000 refused regnum" },
 
 	/* Flexible rows. */
-	FLEX_CASE("no words: outermost", "1", "- - undefined"),
-	FLEX_CASE("CFA on SP", "4 0x39 8", ROW_0),
 	FLEX_CASE("CFA on r0", "4 1 8", "r0+8 u (c-8)"),
 	FLEX_CASE("CFA on r10, as DRAP has it", "4 0x51 0", "r10+0 u (c-8)"),
 	FLEX_CASE("CFA on r15, the last", "4 0x79 -1", "r15-1 u (c-8)"),
@@ -508,7 +497,6 @@ static const struct lookup_case lookup_cases[] = {
 	FLEX_CASE("RA at a register", "8 0x39 8 0x33 8", "sp+8 u (fp+8)"),
 	FLEX_CASE("RA is an address", "8 0x39 8 4 24", "sp+8 u c+24"),
 	FLEX_CASE("RA on r16", "8 0x39 8 0x81 0", "refused regnum"),
-	FLEX_CASE("RA by default, FP in memory", "10 0x39 32 0 2 -16", "sp+32 (c-16) (c-8)"),
 	FLEX_CASE("RA by default, FP at FP", "10 0x33 -8 0 0x33 0", "(fp-8) (fp+0) (c-8)"),
 	FLEX_CASE("RA and FP", "12 0x39 16 2 -8 2 -16", ROW_1),
 	FLEX_CASE("RA, FP by default", "10 0x39 112 2 -32 0", "sp+112 u (c-32)"),
@@ -517,8 +505,6 @@ static const struct lookup_case lookup_cases[] = {
 	FLEX_CASE("offset of 2 bytes", "0x24 0x39 -32768", "sp-32768 u (c-8)"),
 	FLEX_CASE("offset of 4 bytes", "0x44 0x39 0x7fffffff", "sp+2147483647 u (c-8)"),
 	FLEX_CASE("register of 2 bytes", "0x24 0xffff 0", "refused regnum"),
-	FLEX_CASE("5 words, one left", "10 0x39 8 2 -8 2", "bad nr-words"),
-	FLEX_CASE("word size 3", "0x64 0x39 8", "bad word-size"),
 
 	/* Repetitive code. V1 has no field for the size of a block, which is 16 on AMD64. */
 	{ ".plt", ALL, AMD64, "0x1000 48 0x10 0 16: 0 3 8, 11 3 16",
@@ -592,13 +578,10 @@ static void find_row_among_functions(struct kunit *test)
 /* A function that is not in the code of the section, or only in part, does not count. */
 static void find_row_outside_of_code(struct kunit *test)
 {
-	static const struct {
-		u64	start;
-		u64	end;
-		bool	is_found;
-	} bounds[] = {
-		{ 0x1000, 0x1040, true }, { 0x1001, 0x1040, false }, { 0x1000, 0x103f, false },
-		{ 0, 0x1000, false }, { 0x1040, 0x2000, false }, { 0x1008, 0x1008, false },
+	/* The first one has all of the function. */
+	static const u64 bounds[][2] = {
+		{ 0x1000, 0x1040 }, { 0x1001, 0x1040 }, { 0x1000, 0x103f }, { 0, 0x1000 },
+		{ 0x1040, 0x2000 }, { 0x1008, 0x1008 },
 	};
 	struct core_scene *scene = test->priv;
 	struct sframe_header hdr;
@@ -611,15 +594,13 @@ static void find_row_outside_of_code(struct kunit *test)
 			renew(scene);
 			KUNIT_ASSERT_EQ(test, 0, sframe_header_read(&hdr, &scene->rd, ADDR,
 								    scene->len));
-			hdr.code_start = ADDR + bounds[i].start;
-			hdr.code_end = ADDR + bounds[i].end;
-			KUNIT_EXPECT_EQ(test, bounds[i].is_found ? 0 : -ENOENT,
+			hdr.code_start = ADDR + bounds[i][0];
+			hdr.code_end = ADDR + bounds[i][1];
+			KUNIT_EXPECT_EQ(test, i ? -ENOENT : 0,
 					sframe_find_row(&hdr, &scene->rd, ADDR + 0x1008, &row));
 		}
 	}
 }
-
-/* ---- hostile bytes, and what a look-up costs ---- */
 
 NAMED_CASES(section);
 
@@ -781,8 +762,6 @@ static void find_row_damaged(struct kunit *test)
 	}
 }
 
-/* ---- sections in user memory, with pages that are not present ---- */
-
 /*
  * The section has 28 bytes of header, 16 of entry, 5 of attribute, and rows of 3, 4 and 4 bytes. A
  * look-up also reads the first two bytes of the next row, because the row ends where that begins.
@@ -858,9 +837,9 @@ static void find_row_user_on_two_pages(struct kunit *test)
 	for (i = 0; i < FOR_ALL; i++) {
 		store_built(test, page - i, FOR_ALL);
 		expect_present(test, page - i, FOR_ALL);
-		user_forbid(test, page);
+		user_remap(test, page, PROT_NONE);
 		expect_present(test, page - i, i);
-		user_allow(test, page);
+		user_remap(test, page, PROT_READ | PROT_WRITE);
 	}
 	KUNIT_ASSERT_EQ(test, 0, vm_munmap(page, PAGE_SIZE));
 	for (i = 1; i <= FOR_ALL; i++) {

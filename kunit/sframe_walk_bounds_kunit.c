@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * KUnit tests of the walk: the limits on reads in Documentation/architecture.rst.
- *
  * "c4@0 c44@10 complete" is a walk: frames at 4 and 0x44 in the code, whose stack pointers are 0
  * and 0x10 bytes into the stack, and the reason why it ended.
  */
@@ -22,10 +21,7 @@ static void begin_counting(struct walk_scene *scene)
 	observe_reads(scene);
 }
 
-/*
- * Checks the reads of the next step, except those of the section. The limit for any step holds, and
- * so do the lower limits @reads and @bytes for this step. The step needs at least @least bytes.
- */
+/* Checks what the next step reads at most, besides the section. It needs @least bytes. */
 static void expect_costly_step(struct kunit *test, u32 least, u32 reads, u32 bytes)
 {
 	struct walk_scene *scene = test->priv;
@@ -36,10 +32,7 @@ static void expect_costly_step(struct kunit *test, u32 least, u32 reads, u32 byt
 	expect_within(test, "bytes", scene->of_frames.bytes, least, min(bytes, MOST_FRAME_BYTES));
 }
 
-/*
- * CFA, RA and FP are words in memory. Their addresses come from a register that is a word in
- * memory, too.
- */
+/* CFA, RA and FP are words in memory, by a register that is a word in memory, too. */
 static void bounds_step_by_registers(struct kunit *test)
 {
 	run_walk_steps(test, "fn c0 (A+8) (A+24) (A+16); put b100 stub; at b100 s1000;"
@@ -68,10 +61,7 @@ static void bounds_step_past_plt(struct kunit *test)
 	expect_costly_step(test, 3 * 8 + 4 + 4 + 8, MOST_FRAME_READS, MOST_FRAME_BYTES);
 }
 
-/*
- * Nothing proves the frame, and the file keeps frame pointers. The step checks for a signal stub,
- * and reads RA, FP and the call.
- */
+/* Nothing proves the frame, and the file keeps frame pointers: stub, RA, FP and the call. */
 static void bounds_step_by_habit(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
@@ -85,10 +75,7 @@ static void bounds_step_by_habit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, scene->walk.nr_frames[SFU_METHOD_FP_HABIT], 2);
 }
 
-/*
- * Returns a section that is too large for the builder: a header, @nr_fdes entries and @fre_len
- * bytes of rows. Entries and rows are all 0. store_large_section() puts the section into memory.
- */
+/* A section that is too large for the builder: entries and @fre_len bytes of rows, all 0. */
 static u8 *large_section(struct kunit *test, u32 nr_fdes, u32 fre_len)
 {
 	struct walk_scene *scene = test->priv;
@@ -116,10 +103,7 @@ static void store_large_section(struct kunit *test, u8 *bytes)
 					     scene->section_size));
 }
 
-/*
- * Checks a walk that uses up its budget. The walk makes at most @reads reads of the section with at
- * most @bytes bytes, and not much less. Returns the number of callers found.
- */
+/* Checks what a walk that uses up its budget reads at most. Returns the number of callers. */
 static u32 expect_bounded(struct kunit *test, u32 reads, u32 bytes)
 {
 	struct walk_scene *scene = test->priv;
@@ -230,7 +214,7 @@ static void bounds_outermost(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, walk->lookup.nr_missed);
 }
 
-static struct kunit_case bounds_tests[] = {
+struct kunit_case walk_bounds_tests[] = {
 	KUNIT_CASE(bounds_step_by_registers),
 	KUNIT_CASE(bounds_step_past_plt),
 	KUNIT_CASE(bounds_step_by_habit),
@@ -241,9 +225,3 @@ static struct kunit_case bounds_tests[] = {
 	KUNIT_CASE(bounds_outermost),
 	{}
 };
-
-static struct kunit_suite bounds_suite = {
-	.name = "sframe_walk_bounds", .init = walk_scene_init, .test_cases = bounds_tests,
-};
-
-kunit_test_suite(bounds_suite);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * KUnit tests of the walk: it follows the frame pointer where a call proves it.
- *
  * "b10@0 b210@30,fp60 nodata" is a walk: a frame at 0x10 in the code without a section, whose stack
  * pointer is 0 bytes into the stack, its caller, whose frame pointer leads 0x60 bytes into the
  * stack, and the reason why the walk ended. "c" is code with a section. See walk_scene.h.
@@ -31,10 +30,7 @@
 #define NOT_BOUND	"walk c4@0 c44@10 c84@20 register; "
 #define BOUND_AT(cfa)	"walk c4@0 c44@10 c84@20 b210@" cfa " nodata; "
 
-/*
- * b210 has called on another stack, and its frame pointer leads to the record of its caller, which
- * is further down.
- */
+/* b210 has called on another stack: its frame pointer leads to a record further down. */
 #define SWITCHED							\
 	NO_ROW "other-stack; call b210 c0; call b310 c0; call c1210 c0; "	\
 	"s20=o20,b210; o20=o60,b310; o60=0,b310; range b keeps-fp; "
@@ -65,9 +61,7 @@ static const struct script_case script_cases[] = {
 	{ "a call proves nothing if no function of the file has a row",
 	  NO_ROW "range b without-data; call b210 b0; step nodata;"
 	  "s20=0,c1010; call c1010 b0; step nodata; range c keeps-fp; step c1010@30,fp?" },
-	/*
-	 * b1000 is the end of the mapping. The callee has as many bytes as a PLT slot, then fewer.
-	 */
+	/* b1000 ends the mapping. The callee has as many bytes as a PLT slot, then fewer. */
 	{ "code at the ends of its mapping",
 	  NO_ROW "s20=0,b1000; call b1000 b0; step b1000@30,fp?; call b1000 bfe8;"
 	  "step b1000@30,fp?; call b1000 bffc; step nodata; s20=0,b2; step nodata; s20=0,b0;"
@@ -81,9 +75,7 @@ static const struct script_case script_cases[] = {
 	{ "a call into another file",
 	  NO_ROW "call b210 c1000; step b210@30,fp?; range c of-file; step nodata;"
 	  "call b210 b0; step b210@30,fp?" },
-	/*
-	 * In turn: another index below, no call below, two bindings, a bound slot, endbr64; push.
-	 */
+	/* In turn: another index, no call below, two bindings, a bound slot, endbr64; push. */
 	{ "binding: what is on the stack",
 	  BINDING NOT_BOUND "sb8=s3000,7,b210; x86: " BOUND_AT("d0")
 	  "s68=s3000,8,b210; x86: " BOUND_AT("d0") "s78=b310; s70=7; x86: " BOUND_AT("d0")
@@ -123,9 +115,7 @@ static const struct script_case script_cases[] = {
 	  NO_ROW "s28=0; step nodata; s28=1; step nodata; s28=s40; step nodata; s28=c2001;"
 	  "step nodata; s28=b0; step nodata; s28=b1001; step nodata; s28=0x8000000000000000;"
 	  "step nodata; s28=-1; step nodata" },
-	/*
-	 * c20 has a row, c40 is after a call at the end of a function with a row. b300 has no row.
-	 */
+	/* c20 has a row, c40 is after a call at the end of a function with one, b300 has none. */
 	{ "link register: a nearer caller",
 	  NO_ROW "call b210 b0; B=signed c20; x86: step b210@30,fp?; arm64: step nodata;"
 	  "B=c40; x86: step b210@30,fp?; arm64: step nodata; B=b210; step b210@30,fp?;"
@@ -135,10 +125,7 @@ static const struct script_case script_cases[] = {
 	  "fn c40 sp+16 u (c-8); fn c80 end; range c of-file; at b10 s0; B=c50; call c50 b0;"
 	  "s8=c90; call c90 c40; arm64: walk b10@0 c50@0 c90@10 complete; call c90 c44;"
 	  "arm64: walk b10@0 c50@0 nodata" },
-	/*
-	 * At the end SP is not aligned; the slot is at the start of a mapping, where no linker puts
-	 * it.
-	 */
+	/* At the end SP is not aligned; the slot starts a mapping, where no linker puts it. */
 	{ "PLT slot: any link register",
 	  "fn c0 sp+16 u (c-8); put b400 plt b800; at b400 s0; B=0; arm64: step nodata; B=1;"
 	  "arm64: step nodata; B=s40; arm64: step nodata; B=c2001; arm64: step nodata; B=b0;"
@@ -265,20 +252,12 @@ NAMED_CASES(script);
 
 NAMED_CASES(call);
 
-/* The code before the return address refers to @func, and may call it. */
 static void expect_call(struct kunit *test, unsigned long func, const char *want)
 {
 	const struct call_case *c = test->param_value;
-	unsigned long to = func;
 
-	if (c->refers == TO_SLOT) {
-		to = bare(test, 0x800);
-		store_word(test, to, func);
-	}
-	store_call(test, c, bare(test, 0x210), to);
-	expect_step(test, c->calls ? want : "nodata", "of %s+0x%lx",
-		    func >= bare(test, 0) ? "b" : "c",
-		    func - (func >= bare(test, 0) ? bare(test, 0) : code(test, 0)));
+	store_call(test, c, bare(test, 0x210), func);
+	expect_step(test, c->calls ? want : "nodata", "of 0x%lx", func - code(test, 0));
 }
 
 static void fallback_call(struct kunit *test)
@@ -341,23 +320,17 @@ static void fallback_link_elsewhere(struct kunit *test)
 	const struct call_case *c = test->param_value;
 	bool is_call = !PUSHED_BY_CALL && (c->calls || c->calls_other);
 	const char *alone = PUSHED_BY_CALL ? FOLLOWED : "nodata";
-	unsigned long to = code(test, 0x1000);
 
-	run_walk_steps(test, NO_ROW "range c of-file; call b210 b0; b800=c1000; B=signed c20");
-	if (c->refers == TO_SLOT)
-		to = bare(test, 0x800);
-	store_call(test, c, code(test, 0x20), to);
-	store_call(test, c, code(test, 0x1020), to);
+	run_walk_steps(test, NO_ROW "range c of-file; call b210 b0; B=signed c20");
+	store_call(test, c, code(test, 0x20), code(test, 0x1000));
+	store_call(test, c, code(test, 0x1020), code(test, 0x1000));
 	/* c1020 has no row; then the record leads to it, too; then nothing else leads to it. */
 	run_walk_steps(test, "step %s; B=c1020; step %s; s20=0,c1020; step %s; s20=0,0; step %s",
 		       is_call ? "c20@0" : alone, is_call ? "c1020@0" : alone,
 		       is_call ? "c1020@30,fp?" : "nodata", is_call ? "c1020@0" : "nodata");
 }
 
-/*
- * In a PLT slot the return address is still where the call left it, and nothing has been pushed.
- * The stack pointer is verified.
- */
+/* The return address is where the call left it: the stack pointer is verified. */
 static void fallback_in_plt(struct kunit *test)
 {
 	u32 i, off;
@@ -412,17 +385,13 @@ static void fallback_doubt(struct kunit *test)
 	run_walk_steps(test, DOUBT_SCENE("%s") "walk %s", c->name, doubted);
 	for (i = 0; i < ARRAY_SIZE(call_cases); i++) {
 		const struct call_case *call = &call_cases[i];
-		unsigned long to = code(test, 0);
 
-		if (call->refers == TO_SLOT)
-			to = bare(test, 0x800);
-		store_word(test, bare(test, 0x800), code(test, 0));
-		store_call(test, call, code(test, 0x90), to);
+		store_call(test, call, code(test, 0x90), code(test, 0));
 		expect_walk(test, call->calls ? VINDICATED : doubted, "by %s", call->name);
 	}
 	/* The call must name exactly this function. */
 	run_walk_steps(test, "call c90 c4; walk %s; call c90 c40; walk %s; call c90 b0; walk %s;"
-		       "put b400 plt b800; call c90 b400; walk " VINDICATED,
+		       "put b400 plt b800; b800=c0; call c90 b400; walk " VINDICATED,
 		       doubted, doubted, doubted);
 }
 
@@ -450,22 +419,21 @@ static void fallback_habit(struct kunit *test)
 	bool is_call = c->calls || c->calls_other || strstarts(c->name, "call");
 
 	/* The called function has a row, if it can be known. */
-	store_call(test, c, bare(test, 0x210),
-		   c->refers == TO_SLOT ? bare(test, 0x800) : code(test, 0));
+	store_call(test, c, bare(test, 0x210), code(test, 0));
 	/* In the end: the outermost frame may have been called by nothing. */
-	run_walk_steps(test, NO_ROW "s20=s100,b210; b800=c0; step nodata; range b keeps-fp;"
+	run_walk_steps(test, NO_ROW "s20=s100,b210; step nodata; range b keeps-fp;"
 		       "step %s; frames %s; s20=0,b210; step " FOLLOWED,
 		       is_call ? "b210@30,fp100" : "nodata", is_call ? "fp-habit" : "");
 }
 
-/* Walks from the sampled frame, and asks for at most @max frames at once. Returns their number. */
-static u32 walk_by(struct walk_scene *scene, u64 *ips, u32 nr_ips, u32 max)
+/* Walks from the sampled frame, and asks for all frames at once. Returns their number. */
+static u32 walk_at_once(struct walk_scene *scene, u64 *ips, u32 nr_ips)
 {
 	u32 nr = 0;
 
 	begin_walk(scene);
 	while (!scene->stop && nr < nr_ips)
-		nr += next_frames(scene, ips + nr, min(max, nr_ips - nr));
+		nr += next_frames(scene, ips + nr, nr_ips - nr);
 	return nr;
 }
 
@@ -482,53 +450,9 @@ static void fallback_habit_deep(struct kunit *test)
 		for (k = 1; k <= 126; k++)
 			record(test, 0x20 * k, k < 126 ? stack(test, 0x20 * (k + 1)) : 0,
 			       bare(test, 0x210));
-		nr = walk_by(scene_of(test), ips, ARRAY_SIZE(ips), ARRAY_SIZE(ips));
+		nr = walk_at_once(scene_of(test), ips, ARRAY_SIZE(ips));
 		KUNIT_EXPECT_EQ_MSG(test, nr, 126, "%s", calls[i]->name);
 		KUNIT_EXPECT_EQ(test, scene_of(test)->stop, SFU_STOP_NODATA);
-	}
-}
-
-/*
- * The callers of b10 are in three pieces of code in turn, and all follow calls. Each piece may keep
- * frame pointers or not, and be of the same file or another. Records may be aligned as the CFA is,
- * or not. Callers that are asked for at once are those that are found one by one.
- */
-static void fallback_habit_mixed(struct kunit *test)
-{
-	struct walk_scene *scene = test->priv;
-	u64 one_by_one[16], at_once[16];
-	struct sfu_frame last;
-	u32 i, k, nr, off;
-
-	run_walk_steps(test, NO_ROW);
-	scene->map = build_map(test, 4);
-	build_range(scene->map, 0, scene->code, CODE_SIZE);
-	for (i = 1; i < 4; i++)
-		build_range(scene->map, i, bare(test, 0x200 * (i - 1)), 0x200);
-	for (i = 0; i < 64; i++) {
-		for (k = 1; k < 4; k++) {
-			scene->map->ranges[k].keeps_fp = i & 1 << (k - 1) ? SFRAME_KEEPS_FP_YES :
-							SFRAME_KEEPS_FP_NO;
-			scene->map->ranges[k].vma.file = i & 8 ? (struct file *)(8UL * k) : NULL;
-			scene->map->ranges[k].has_no_data = i & 16;
-		}
-		off = i & 32 ? 8 : 0;
-		sample(test, bare(test, 0x10), stack(test, 0), stack(test, 0x20 + off));
-		for (k = 1; k <= 8; k++) {
-			unsigned long ra = bare(test, 0x200 * (k % 3) + 0x40 + 0x10 * k);
-
-			store_call(test, by_pointer(), ra, 0);
-			record(test, 0x20 * k + off, stack(test, 0x20 * (k + 1) + off), ra);
-		}
-		nr = walk_by(scene, one_by_one, ARRAY_SIZE(one_by_one), 1);
-		last = scene->walk.frame;
-		KUNIT_EXPECT_EQ_MSG(test, nr, walk_by(scene, at_once, ARRAY_SIZE(at_once), 16),
-				    "%u", i);
-		KUNIT_EXPECT_MEMEQ(test, one_by_one, at_once, nr * sizeof(*at_once));
-		KUNIT_EXPECT_EQ(test, last.sp, scene->walk.frame.sp);
-		KUNIT_EXPECT_EQ(test, last.fp, scene->walk.frame.fp);
-		KUNIT_EXPECT_EQ(test, last.sp_unverified, scene->walk.frame.sp_unverified);
-		KUNIT_EXPECT_EQ(test, last.by_kept_fp, scene->walk.frame.by_kept_fp);
 	}
 }
 
@@ -568,11 +492,11 @@ static void fallback_chain_to_start(struct kunit *test)
 	expect_walk(test, "b10@0 b210@30,fp60 b310@70,fpa0 b510@b0,fp? start needs-scan");
 }
 
-/* So many frames are enough by themselves. Callers asked for at once are those found one by one. */
+/* So many frames are enough by themselves. */
 static void fallback_chain_long(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
-	u64 ips[130], one_by_one[8];
+	u64 ips[130];
 	u32 nr, i;
 
 	run_walk_steps(test, CHAIN_SCENE);
@@ -581,16 +505,11 @@ static void fallback_chain_long(struct kunit *test)
 			record(test, 0x20 * i, i < nr ? stack(test, 0x20 * (i + 1)) : 0,
 			       bare(test, i % 2 ? 0x210 : 0x310));
 		KUNIT_EXPECT_EQ(test, nr == 127 ? 127 : 0,
-				walk_by(scene, ips, ARRAY_SIZE(ips), ARRAY_SIZE(ips)));
+				walk_at_once(scene, ips, ARRAY_SIZE(ips)));
 	}
-	run_walk_steps(test, CHAIN_SCENE);
-	nr = walk_by(scene, one_by_one, ARRAY_SIZE(one_by_one), 1);
-	KUNIT_EXPECT_EQ(test, nr, walk_by(scene, ips, ARRAY_SIZE(ips), 16));
-	KUNIT_EXPECT_EQ(test, nr, 3);
-	KUNIT_EXPECT_MEMEQ(test, one_by_one, ips, nr * sizeof(*ips));
 }
 
-static struct kunit_case fallback_tests[] = {
+struct kunit_case walk_fallback_tests[] = {
 	KUNIT_CASE_PARAM(run_walk_script, script_gen_params),
 	KUNIT_CASE_PARAM(fallback_call, call_gen_params),
 	KUNIT_CASE_PARAM(fallback_plt, plt_gen_params),
@@ -600,18 +519,9 @@ static struct kunit_case fallback_tests[] = {
 	KUNIT_CASE_PARAM(fallback_by_code, sampled_gen_params),
 	KUNIT_CASE_PARAM(fallback_habit, call_gen_params),
 	KUNIT_CASE(fallback_habit_deep),
-	KUNIT_CASE(fallback_habit_mixed),
 	KUNIT_CASE(fallback_habit_doubts_sp),
 	KUNIT_CASE(fallback_remembers_no_row),
 	KUNIT_CASE(fallback_chain_to_start),
 	KUNIT_CASE(fallback_chain_long),
 	{}
 };
-
-static struct kunit_suite fallback_suites[] = {
-	{ .name = "sframe_walk_fallback", .init = walk_scene_init, .test_cases = fallback_tests },
-	{ .name = "sframe_walk_fallback_cached", .init = walk_scene_init_cached,
-	  .test_cases = fallback_tests },
-};
-
-kunit_test_suites(&fallback_suites[0], &fallback_suites[1]);

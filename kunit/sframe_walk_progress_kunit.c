@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * KUnit tests of the walk: it moves up the stack, to its end.
- *
  * "c4@0 c44@10 bad-ra" is a walk: frames at 4 and 0x44 in code with a section ("b": without), their
  * offsets in the stack, and the reason why it ended. See walk_scene.h.
  */
@@ -133,80 +132,70 @@ static void two_ranges(struct kunit *test)
 	build_range(scene->map, 2, scene->bare, BARE_SIZE);
 }
 
-/* Walks over all callers, @max at once. Returns what the walk has paid. */
-static u32 walk_between_ranges(struct kunit *test, u32 max)
-{
-	static const u32 callers[] = { 0x1004, 0x44, 0x1008, 0x1044 };
-	struct walk_scene *scene = test->priv;
-	struct sfu_walk *walk = &scene->walk;
-	u64 ips[ARRAY_SIZE(callers) + 1];
-	u32 nr = 0, turns = 0, budget, i;
-
-	sfu_walk_init(walk, scene->map, false, cache_of(scene), &scene->regs);
-	budget = walk->lookup.rd.budget;
-	do {
-		scene->stop = sfu_walk_callers(walk, &ips[nr],
-					       min_t(u32, max, ARRAY_SIZE(ips) - nr), &i);
-		nr += i;
-		turns++;
-	} while (!scene->stop && nr < ARRAY_SIZE(ips));
-	if (scene->shows_cache)
-		KUNIT_EXPECT_EQ(test, turns, ARRAY_SIZE(callers) / max + 1);
-	KUNIT_EXPECT_EQ(test, scene->stop, SFU_STOP_COMPLETE);
-	KUNIT_EXPECT_EQ(test, nr, ARRAY_SIZE(callers));
-	for (i = 0; i < ARRAY_SIZE(callers); i++)
-		KUNIT_EXPECT_EQ(test, ips[i], code(test, callers[i]));
-	KUNIT_EXPECT_EQ(test, walk->frame.sp, stack(test, 0x40));
-	KUNIT_EXPECT_EQ(test, walk->frame.fp, stack(test, 0xa0));
-	return budget - walk->lookup.rd.budget;
-}
-
-/* A walk pays for each frame, and three times for its way to the other range. */
+/*
+ * A walk that is asked for @max callers at once pays for each frame, and three times for its way to
+ * the other range.
+ */
 static void progress_between_ranges(struct kunit *test)
 {
-	u32 max, paid;
+	struct walk_scene *scene = test->priv;
+	u32 max, turns, budget;
+	u64 ips[5];
 
 	two_ranges(test);
 	expect_walk(test, BETWEEN);
-	for (max = 1; max <= 5; max++) {
-		paid = walk_between_ranges(test, max);
-		if (scene_of(test)->shows_cache)
-			KUNIT_EXPECT_EQ(test, paid, 4 * SFU_FAST_COST + 3 * SFU_RANGE_COST);
+	for (max = 1; scene->shows_cache && max <= ARRAY_SIZE(ips); max++) {
+		begin_walk(scene);
+		budget = scene->walk.lookup.rd.budget;
+		for (turns = 0; !scene->stop; turns++)
+			next_frames(scene, ips, max);
+		KUNIT_EXPECT_EQ(test, turns, 4 / max + 1);
+		KUNIT_EXPECT_EQ(test, budget - scene->walk.lookup.rd.budget,
+				4 * SFU_FAST_COST + 3 * SFU_RANGE_COST);
 	}
 }
 
 /* Two functions in two ranges that call each other: what the walk pays bounds how far it goes. */
 static void progress_between_ranges_to_budget(struct kunit *test)
 {
-	u32 i, nr;
+	u32 nr;
 
 	two_ranges(test);
-	for (i = 0; i < STACK_SIZE / 16; i++)
-		word(test, 16 * i + 8, code(test, i % 2 ? 4 : 0x1004));
+	run_walk_steps(test, "fill s8 s4000 32 c1004; fill s18 s4000 32 c4");
 	nr = count_callers(test);
 	expect_end(test, "budget");
 	if (scene_of(test)->shows_cache)
 		KUNIT_EXPECT_EQ(test, nr, SFU_BUDGET / (SFU_FAST_COST + SFU_RANGE_COST));
 }
 
-/* By the rows of one range that are remembered, and of the other that are not. */
-#define TWICE(text)							\
-	"walk " text "; range c renumbered; walk " text "; range b renumbered; walk " text ";"
-
 /* The walk ends where it comes to the other range: by its section, by the stack, or by its code. */
+static const struct {
+	const char	*steps;
+	const char	*want;
+} ends[] = {
+	{ "", BETWEEN },
+	{ "range b bad", "c4@0 c1004@10 nodata" },
+	{ "range b ready", BETWEEN },
+	{ "s28=0", "c4@0 c1004@10 c44@20,fp80 bad-ra" },
+	{ "s20=0", "c4@0 c1004@10 c44@20,fp80 bad-ra" },
+	{ "s20=s90; s28=b0", "c4@0 c1004@10 c44@20,fp80 bad-ra needs-scan" },
+	{ "s28=b210", "c4@0 c1004@10 c44@20,fp80 b210@30,fp90 nodata" },
+	{ "s28=c1008; range b unmapped", "c4@0 bad-ra needs-scan" },
+};
+
 static void progress_between_ranges_to_end(struct kunit *test)
 {
+	u32 i;
+
 	two_ranges(test);
-	run_walk_steps(test, TWICE(BETWEEN) "range b bad;" TWICE("c4@0 c1004@10 nodata")
-		       "range b ready;" TWICE(BETWEEN) "s28=0;"
-		       TWICE("c4@0 c1004@10 c44@20,fp80 bad-ra") "s20=0;"
-		       TWICE("c4@0 c1004@10 c44@20,fp80 bad-ra") "s20=s90; s28=b0;"
-		       TWICE("c4@0 c1004@10 c44@20,fp80 bad-ra needs-scan") "s28=b210;"
-		       TWICE("c4@0 c1004@10 c44@20,fp80 b210@30,fp90 nodata")
-		       "s28=c1008; range b unmapped;" TWICE("c4@0 bad-ra needs-scan"));
+	/* Then the rows of one range are remembered, and those of the other one are not. */
+	for (i = 0; i < ARRAY_SIZE(ends); i++)
+		run_walk_steps(test, "%s; walk %s; range c renumbered; walk %s;"
+			       "range b renumbered; walk %s",
+			       ends[i].steps, ends[i].want, ends[i].want, ends[i].want);
 }
 
-static struct kunit_case progress_tests[] = {
+struct kunit_case walk_progress_tests[] = {
 	KUNIT_CASE_PARAM(run_walk_script, script_gen_params),
 	KUNIT_CASE(progress_every_offset),
 	KUNIT_CASE(progress_every_depth),
@@ -215,11 +204,3 @@ static struct kunit_case progress_tests[] = {
 	KUNIT_CASE(progress_between_ranges_to_end),
 	{}
 };
-
-static struct kunit_suite progress_suites[] = {
-	{ .name = "sframe_walk_progress", .init = walk_scene_init, .test_cases = progress_tests },
-	{ .name = "sframe_walk_progress_cached", .init = walk_scene_init_cached,
-	  .test_cases = progress_tests },
-};
-
-kunit_test_suites(&progress_suites[0], &progress_suites[1]);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * KUnit tests of the walk: it ends with any contents of stack and registers.
- *
  * "c4@0 c44@10,fp20 bad-ra" is a walk: frames at 4 and 0x44 in code with a section ("b": without),
  * their offsets in the stack, a frame pointer that changes, and why it ended. See walk_scene.h.
  */
@@ -224,14 +223,8 @@ static void every_read_fails(struct kunit *test)
 	KUNIT_EXPECT_GE(test, nr_differ, 4);
 }
 
-static struct kunit_case random_tests[] = {
+struct kunit_case walk_random_tests[] = {
 	KUNIT_CASE(random_walks),
 	KUNIT_CASE(every_read_fails),
 	{}
 };
-
-static struct kunit_suite random_suite = {
-	.name = "sframe_walk_random", .init = walk_scene_init, .test_cases = random_tests,
-};
-
-kunit_test_suite(random_suite);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * KUnit tests of the walk: through a signal handler to the frame it interrupted.
- *
  * "c4@0 c44@10 bad-ra" is a walk: frames at 4 and 0x44 in code with a section ("b": without), their
  * offsets in the stack, and the reason why it ended. See walk_scene.h.
  */
@@ -20,11 +19,14 @@
 #define WITH_ROWS	"fn cc0 signal sp+64 (c-16) (c-8); "
 #define AGAIN		" b100@1000"
 
-/* The signal whose context is at @at interrupted the stub of another one. */
-#define NESTED(at, other)	"context s" at " b100 s" other " s300; "
+#define SIX_STUBS	" b100@1600 b100@1900 b100@1c00 b100@1f00 b100@2200 b100@2500"
+
+/* Seven signals, each of which interrupted the stub of another one. */
 #define SEVEN_NESTED							\
-	NESTED("1000", "1300") NESTED("1300", "1600") NESTED("1600", "1900")	\
-	NESTED("1900", "1c00") NESTED("1c00", "1f00") NESTED("1f00", "2200") NESTED("2200", "2500")
+	"context s1000 b100 s1300 s300; context s1300 b100 s1600 s300;"	\
+	"context s1600 b100 s1900 s300; context s1900 b100 s1c00 s300;"	\
+	"context s1c00 b100 s1f00 s300; context s1f00 b100 s2200 s300;"	\
+	"context s2200 b100 s2500 s300; "
 
 static const struct script_case script_cases[] = {
 	/* The interrupted stack may be above or below: a handler may have a stack of its own. */
@@ -59,10 +61,15 @@ static const struct script_case script_cases[] = {
 	  "walk b100@1000" AGAIN AGAIN AGAIN AGAIN AGAIN AGAIN AGAIN AGAIN " bad-signal" },
 	{ "eight signals, and no more",
 	  HANDLER("b100") SEVEN_NESTED "context s2500 c44 s100 s300;"
-	  "walk c4@ff0 b100@1000 b100@1300,fp300 b100@1600 b100@1900 b100@1c00 b100@1f00 b100@2200 "
-	  "b100@2500 c44@100 c84@110 complete; frames sframe=2 signal=8;"
-	  NESTED("2500", "2800") "context s2800 c44 s100 s300; callers 9 bad-signal;"
-	  "frames sframe signal=8" },
+	  "walk c4@ff0 b100@1000 b100@1300,fp300" SIX_STUBS " c44@100 c84@110 complete;"
+	  "frames sframe=2 signal=8; context s2500 b100 s2800 s300;"
+	  "context s2800 c44 s100 s300; callers 9 bad-signal; frames sframe signal=8" },
+	{ "any stack pointer in the context",
+	  HANDLER("b100") "context s1000 c44 0 s300; callers 2 stack-fault;"
+	  "context s1000 c44 1 s300; callers 2 bad-cfa; context s1000 c44 16 s300;"
+	  "callers 2 stack-fault; context s1000 c44 0x8000000000000000 s300; callers 2 stack-fault;"
+	  "context s1000 c44 -16 s300; callers 2 bad-cfa; context s1000 c44 -1 s300;"
+	  "callers 2 bad-cfa" },
 	{ "any ip in the context",
 	  HANDLER("b100") "context s1000 0 s100; " WRONG "context s1000 1 s100; " WRONG
 	  "context s1000 s0 s100; " WRONG "context s1000 c-1 s100; " WRONG
@@ -170,23 +177,6 @@ static void signal_broken_mark(struct kunit *test)
 	}
 }
 
-/* The saved stack pointer is checked before use. */
-static void signal_broken_sp(struct kunit *test)
-{
-	static const unsigned long values[] = { 0, 1, 16, LONG_MIN, -16, -1 };
-	struct walk_scene *scene = test->priv;
-	u32 i;
-
-	run_walk_steps(test, HANDLER("b100"));
-	for (i = 0; i < ARRAY_SIZE(values); i++) {
-		word(test, CONTEXT + context_register(R_SP), values[i]);
-		KUNIT_EXPECT_EQ(test, count_callers(test), 2);
-		KUNIT_EXPECT_TRUE_MSG(test, scene->stop == SFU_STOP_CFA ||
-				      scene->stop == SFU_STOP_STACK,
-				      "sp 0x%lx: %s", values[i], scene->text);
-	}
-}
-
 /* Each word of the context that the walk needs is once the first that cannot be read. */
 static void signal_context_cut(struct kunit *test)
 {
@@ -201,7 +191,7 @@ static void signal_context_cut(struct kunit *test)
 	run_walk_steps(test, "at b100 -16; step stack-fault");
 }
 
-static struct kunit_case signal_tests[] = {
+struct kunit_case walk_signal_tests[] = {
 	KUNIT_CASE_PARAM(run_walk_script, script_gen_params),
 	KUNIT_CASE(signal_sampled_in_stub),
 	KUNIT_CASE(signal_sampled_restoring),
@@ -209,15 +199,6 @@ static struct kunit_case signal_tests[] = {
 	KUNIT_CASE(signal_stub_altered),
 	KUNIT_CASE(signal_stub_at_end),
 	KUNIT_CASE(signal_broken_mark),
-	KUNIT_CASE(signal_broken_sp),
 	KUNIT_CASE(signal_context_cut),
 	{}
 };
-
-static struct kunit_suite signal_suites[] = {
-	{ .name = "sframe_walk_signal", .init = walk_scene_init, .test_cases = signal_tests },
-	{ .name = "sframe_walk_signal_cached", .init = walk_scene_init_cached,
-	  .test_cases = signal_tests },
-};
-
-kunit_test_suites(&signal_suites[0], &signal_suites[1]);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * KUnit tests of the walk: it ends at the code of libc that starts programs and threads.
- *
  * "c4@0 c44@10,fp20 bad-ra" is a walk: frames at 4 and 0x44 in code with a section ("b": without),
  * their offsets in the stack, a frame pointer that changes, and why it ended. See walk_scene.h.
  */
@@ -118,20 +117,18 @@ static void start_inherited(struct kunit *test)
 /* The frame of main() is near the start of the stack. That of a thread may be anywhere. */
 static void start_distance(struct kunit *test)
 {
-	static const unsigned long near[] = { 0, 8, 256, MAX_DISTANCE }, far[] = {
-		MAX_DISTANCE + 1, MAX_DISTANCE + 16, 0x100000, LONG_MAX, -1UL, -16UL,
+	static const unsigned long distances[] = {
+		0, 8, 256, MAX_DISTANCE, MAX_DISTANCE + 1, MAX_DISTANCE + 16, 0x100000, LONG_MAX,
+		-1UL, -16UL,
 	};
 	const struct start_case *c = test->param_value;
 	u32 i;
 
 	start_scene(test, c);
-	for (i = 0; i < ARRAY_SIZE(near); i++) {
-		set_distance(stack(test, 0x10), near[i]);
-		expect_first_walk(test, STARTED, "%lu", near[i]);
-	}
-	for (i = 0; i < ARRAY_SIZE(far); i++) {
-		set_distance(stack(test, 0x10), far[i]);
-		expect_first_walk(test, is_thread(c) ? STARTED : NOT_STARTED, "%lu", far[i]);
+	for (i = 0; i < ARRAY_SIZE(distances); i++) {
+		set_distance(stack(test, 0x10), distances[i]);
+		expect_first_walk(test, i < 4 || is_thread(c) ? STARTED : NOT_STARTED,
+				  "%lu", distances[i]);
 	}
 	current->mm->start_stack = 0;
 	expect_first_walk(test, is_thread(c) ? STARTED : NOT_STARTED);
@@ -230,7 +227,7 @@ static void start_known(struct kunit *test)
 	forget_start(test);
 }
 
-static struct kunit_case start_tests[] = {
+struct kunit_case walk_start_tests[] = {
 	KUNIT_CASE_PARAM(start_code, start_gen_params),
 	KUNIT_CASE_PARAM(start_inherited, start_gen_params),
 	KUNIT_CASE_PARAM(start_distance, start_gen_params),
@@ -241,11 +238,3 @@ static struct kunit_case start_tests[] = {
 	KUNIT_CASE_PARAM(start_known, start_gen_params),
 	{}
 };
-
-static struct kunit_suite start_suites[] = {
-	{ .name = "sframe_walk_start", .init = walk_scene_init, .test_cases = start_tests },
-	{ .name = "sframe_walk_start_cached", .init = walk_scene_init_cached,
-	  .test_cases = start_tests },
-};
-
-kunit_test_suites(&start_suites[0], &start_suites[1]);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * KUnit tests of the walk: a step does what the row says.
- *
  * "c4@0 c44@10,fp20 bad-ra" is a walk: frames at 4 and 0x44 in code with a section ("b": without),
  * their offsets in the stack, a frame pointer that changes, and why it ended. See walk_scene.h.
  */
@@ -68,6 +67,8 @@ static const struct script_case script_cases[] = {
 	  "fn c0 sp+16 u (c-8); fn c1fc0 sp+16 u (c-8); s8=c2000; s18=c1; s28=c0; at c0 s0;"
 	  "walk c0@0 c2000@10 c1@20 bad-ra needs-scan; at c2000 s0;"
 	  "walk c2000@0 unscanned needs-scan; at c-1 s0; step unscanned needs-scan" },
+	{ "a frame pointer that is not aligned",
+	  "fn c0 fp+16 (c-16) (c-8); at c4 s0 s21; fill s21 s61 8 c4; walk c4@0 bad-cfa" },
 	/* CFA and RA are found, but FP is not. */
 	{ "a step is made as a whole",
 	  "fn c0 sp+16 (A+0) (c-8); at c4 s0; s8=c4; A=s4000; walk c4@0 stack-fault;"
@@ -100,8 +101,9 @@ static void step_row(struct kunit *test)
 	for (off = 0; off < 8; off++)
 		word(test, 0x80 + 8 * off, stack(test, 0x100 + 16 * off));
 	run_walk_steps(test, "at c10 s20 s60; A=s40; B=signed ca00; step %s;"
-		       "at b100 s1000; second %s; fn c40 sp+16 u (c-8); at c50 s10 s60; A=s40; B=signed ca00; s18=c10;"
-		       "second %s", c->want, c->want, c->in_caller ?: c->want);
+		       "at b100 s1000; second %s; fn c40 sp+16 u (c-8); at c50 s10 s60; A=s40;"
+		       "B=signed ca00; s18=c10; second %s",
+		       c->want, c->want, c->in_caller ?: c->want);
 }
 
 /* Each register with a number, in the sampled frame and in an interrupted one. */
@@ -220,7 +222,7 @@ static void step_ra_signed(struct kunit *test)
 	kunit_info(test, "signed: %u with key A, %u with key B", nr_signed[0], nr_signed[1]);
 }
 
-static struct kunit_case step_tests[] = {
+struct kunit_case walk_step_tests[] = {
 	KUNIT_CASE_PARAM(run_walk_script, script_gen_params),
 	KUNIT_CASE_PARAM(step_row, flex_row_gen_params),
 	KUNIT_CASE_PARAM(step_row, default_row_gen_params),
@@ -231,11 +233,3 @@ static struct kunit_case step_tests[] = {
 	KUNIT_CASE(step_ra_signed),
 	{}
 };
-
-static struct kunit_suite step_suites[] = {
-	{ .name = "sframe_walk_step", .init = walk_scene_init, .test_cases = step_tests },
-	{ .name = "sframe_walk_step_cached", .init = walk_scene_init_cached,
-	  .test_cases = step_tests },
-};
-
-kunit_test_suites(&step_suites[0], &step_suites[1]);

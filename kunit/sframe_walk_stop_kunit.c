@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * KUnit tests of the walk: each stop reason, and its counters; memory that cannot be read.
- *
  * "c4@0 c44@10 bad-ra" is a walk: frames at 4 and 0x44 in code with a section ("b": without), their
  * offsets in the stack, and the reason why it ended. See walk_scene.h.
  */
@@ -150,7 +149,7 @@ static void memory_missing_is_charged(struct kunit *test)
 	u32 before;
 
 	run_walk_steps(test, CALLED);
-	user_forbid(test, addr);
+	user_remap(test, addr, PROT_NONE);
 	sfu_walk_init(walk, scene->map, false, cache_of(scene), &scene->regs);
 	before = walk->lookup.rd.budget;
 	KUNIT_EXPECT_EQ(test, SFU_STOP_STACK, sfu_walk_read_word(walk, addr, &val));
@@ -160,21 +159,10 @@ static void memory_missing_is_charged(struct kunit *test)
 	/* One that succeeds costs as before. */
 	KUNIT_EXPECT_EQ(test, SFU_STOP_NONE, sfu_walk_read_word(walk, stack(test, 0), &val));
 	KUNIT_EXPECT_EQ(test, before - 3 * SFU_READ_COST - 2024, walk->lookup.rd.budget);
-	user_forbid(test, scene->section);
+	user_remap(test, scene->section, PROT_NONE);
 	KUNIT_EXPECT_EQ(test, -EFAULT, sfu_user_find(&code_range(test)->section.hdr,
 						     &walk->lookup.rd, code(test, 4), &raw));
 	KUNIT_EXPECT_EQ(test, before - 3 * SFU_READ_COST - 3792, walk->lookup.rd.budget);
-}
-
-/* Only part of the section can be read: the walk keeps the frames that it has found. */
-static void memory_section_half_there(struct kunit *test)
-{
-	scene_of(test)->section = map_present(test, 2) + PAGE_SIZE - 28 - 16;
-	run_walk_steps(test, CALLED);
-	user_forbid(test, scene_of(test)->section + 28 + 16);
-	/* The entry of the first function can be read, but its rows cannot. */
-	run_walk_steps(test, "walk c4@0 section-fault needs-scan; at c44 s0;"
-			     "walk c44@0 section-fault needs-scan");
 }
 
 static void stop_budget(struct kunit *test)
@@ -185,7 +173,7 @@ static void stop_budget(struct kunit *test)
 	expect_end(test, "budget");
 }
 
-static struct kunit_case stop_tests[] = {
+struct kunit_case walk_stop_tests[] = {
 	KUNIT_CASE_PARAM(run_walk_script, script_gen_params),
 	KUNIT_CASE(stop_switch),
 	KUNIT_CASE(stop_bad_when_gone),
@@ -193,12 +181,5 @@ static struct kunit_case stop_tests[] = {
 	KUNIT_CASE(stop_budget),
 	KUNIT_CASE(memory_stack_in_kernel),
 	KUNIT_CASE(memory_missing_is_charged),
-	KUNIT_CASE(memory_section_half_there),
 	{}
 };
-
-static struct kunit_suite stop_suite = {
-	.name = "sframe_walk_stop", .init = walk_scene_init, .test_cases = stop_tests,
-};
-
-kunit_test_suite(stop_suite);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * KUnit tests of the walk: return addresses that uretprobes have replaced.
- *
  * "c4@0 c44@10 bad-ra" is a walk: frames at 4 and 0x44 in code with a section ("b": without), their
  * offsets in the stack, and the reason why it ended. See walk_scene.h.
  */
@@ -82,10 +81,7 @@ static void uretprobe_list(struct kunit *test)
 	run_walk_steps(test, NO_CALLER);
 }
 
-/*
- * The sample is in the trampoline. It has pushed some or all of its registers, below the place of
- * the return address.
- */
+/* In the trampoline, which has pushed some or all of its registers below the return address. */
 static void uretprobe_sampled_in_trampoline(struct kunit *test)
 {
 	u32 pushed;
@@ -97,10 +93,7 @@ static void uretprobe_sampled_in_trampoline(struct kunit *test)
 		/* After a return one register may still hold its target. */
 		run_walk_steps(test, "B=b0; probed c44@10 c84@20 complete");
 	}
-	/*
-	 * A function has not returned; no entry matches; after the trampoline in its page; in other
-	 * code that no function returned to.
-	 */
+	/* Not returned yet; no entry matches; after the trampoline; code not returned to. */
 	run_walk_steps(test, "pend s-40 c104; at b0 s10; probed c44@10 c84@20 complete; at b0 s28;"
 		       "probed b0@28 nodata; at b%zx s10; walk b" TRAMPOLINE_END "@10 nodata;"
 		       "probed b" TRAMPOLINE_END "@10 nodata; put b%zx 0; at b0 s10; B=c44;"
@@ -152,10 +145,7 @@ static const struct script_case x86_cases[] = {
 	{ "no probe is pending; then the return address is no code",
 	  CALLED TRAMPOLINE_CODE "at bb s-8; probed bb@? nodata; s8=s0; at b10 s8;"
 	  "probed b10@8 nodata" },
-	/*
-	 * A breakpoint has replaced push %rax, which has not been executed. The task has a flag; or
-	 * only the call shows it. Then the push has been executed, or the callee jumped here.
-	 */
+	/* It replaced push %rax. By the flag; by the call alone; executed; jumped to. */
 	{ "after a breakpoint",
 	  "fn c0 0 sp+8 u (c-8) | 1 sp+16 u (c-8); fn c40 sp+16 u (c-8); fn c80 end; s8=c44;"
 	  "s18=c84;"
@@ -168,26 +158,18 @@ static const struct script_case x86_cases[] = {
 	  "at c2 s0; at-breakpoint c2@0 c44@10 c84@20 complete; put c3f 0xcc 0xcc; at c40 s10;"
 	  "at-breakpoint c40@10 c84@20 complete; put c40 0x90;"
 	  "at-breakpoint c40@10 c84@20 complete" },
-	/*
-	 * The instruction does not move the stack pointer, and the task has no flag. Both rows find
-	 * the call of this function. In the middle of a function it may have one byte.
-	 */
+	/* Both rows find the call. In the middle of a function it may have one byte. */
 	{ "after a breakpoint, without the flag",
 	  "fn c0 sp+16 u (c-8); fn c40 end; s8=c44; put c0 0xcc 0x83; call c44 c0; at c1 s0;"
 	  "probed c0@0 c44@10 complete; put c0 0x90 0xcc 0x83; at c2 s0;"
 	  "probed c2@0 c44@10 complete" },
-	/*
-	 * At each instruction; then the kernel has raised the stack pointer, and the ip is still
-	 * here.
-	 */
+	/* At each instruction; then the kernel has raised SP, and the ip is still here. */
 	{ "in the page of an optimized probe",
 	  OPTIMIZED "s18=ce; at b0 s18; " AFTER_PROBE "at b1 s10; " AFTER_PROBE "at b3 s8;"
 	  AFTER_PROBE "at b4 s0; " AFTER_PROBE "at bb s0; " AFTER_PROBE "at bd s0; " AFTER_PROBE
 	  "at be s8;" AFTER_PROBE "at b10 s10; " AFTER_PROBE "at b11 s18; " AFTER_PROBE
 	  "at bd sa0; " AFTER_PROBE },
-	/*
-	 * In an instruction; after the end; a BPF program has changed the return address; no code.
-	 */
+	/* In an instruction; after the end; BPF has changed the return address; no code. */
 	{ "elsewhere in the page of an optimized probe",
 	  OPTIMIZED "s18=ce; at bc s18; probed bc@18 nodata; at b14 s18; probed b14@18 nodata;"
 	  "s18=c44;"
@@ -196,10 +178,7 @@ static const struct script_case x86_cases[] = {
 	{ "in the short page of an optimized probe",
 	  OPTIMIZED "s18=s0; put b11 0xc3 0xcc; s98=ce; at bd s80; " AFTER_PROBE "at bd sa0;"
 	  AFTER_PROBE "put b11 0x90; at bd s80; probed bd@80 nodata" },
-	/*
-	 * Before the probed instruction, in the middle of what replaces it, and later: the kernel
-	 * takes the probe away, and leaves the call to those that are before it.
-	 */
+	/* Before it; in what replaces it; later, when the kernel takes the probe away. */
 	{ "at the call of an optimized probe",
 	  OPTIMIZED "at c4 sa0; " AT_PROBE "at c9 s20; " AT_PROBE "put c4 0xcc; " AT_PROBE
 	  "put c4 0x66 0x2e 0x0f 0x1f 0x84; " AT_PROBE
@@ -213,10 +192,7 @@ static const struct script_case x86_cases[] = {
 	  OPTIMIZED "at c9 s20; new-thread c4@a0 c44@b0 c84@c0 complete;"
 	  "s18=ce; at b0 s18; new-thread ce@a0 c44@b0 c84@c0 complete" },
 #endif
-	/*
-	 * A signal comes while the kernel handles a probe: where the system call returns to, before
-	 * the call of the page, at c49, or elsewhere.
-	 */
+	/* At the return of the system call; before the call of the page; at c49; elsewhere. */
 	{ "a signal interrupts a probe",
 	  "fn c0 sp+16 u (c-8); fn c40 sp+16 u (c-8); fn c80 end; put b100 stub; at c4 sff0;"
 	  "sff8=b100;" TRAMPOLINE_CODE "context s1000 bd s100; s110=c44; s120=c84;"

@@ -11,7 +11,7 @@
 #define RULE(control, off)	((u32)(control) << 16 | ((off) & 0xffff))
 #define LEFT_OUT		1	/* a single word 0 */
 
-unsigned long map_present(struct kunit *test, u32 nr)
+static unsigned long map_present(struct kunit *test, u32 nr)
 {
 	unsigned long addr = user_map(test, nr);
 
@@ -171,11 +171,15 @@ static const struct call_case *no_call(void)
 	return &call_cases[ARRAY_SIZE(call_cases) - 1];
 }
 
-/* Writes the code before @ra. It refers to @to. */
+/* Writes the code before @ra. It refers to @to, or to the slot at b800, which then leads to @to. */
 void store_call(struct kunit *test, const struct call_case *c, unsigned long ra, unsigned long to)
 {
 	u8 bytes[CALL_CODE];
 
+	if (c->refers == TO_SLOT) {
+		store_word(test, bare(test, 0x800), to);
+		to = bare(test, 0x800);
+	}
 	memcpy(bytes, c->code, sizeof(bytes));
 	if (c->refers != TO_NOTHING)
 		put_callee(bytes, ra, to);
@@ -239,10 +243,7 @@ static void append_stop(struct walk_scene *scene)
 	       sfu_walk_needs_scan(&scene->walk, scene->stop) ? " needs-scan" : "");
 }
 
-/*
- * The only place that calls sfu_walk_callers(). After the last frame @scene->stop has the stop
- * reason.
- */
+/* Calls sfu_walk_callers(). After the last frame @scene->stop has the stop reason. */
 unsigned int next_frames(struct walk_scene *scene, u64 *ips, unsigned int max)
 {
 	unsigned int nr;
@@ -267,7 +268,7 @@ static void start_walk(struct walk_scene *scene)
 /* Starts at the sampled frame. The cache has exactly the rows of this walk. */
 void begin_walk(struct walk_scene *scene)
 {
-	u64 ips[16];
+	struct callers *at_once = &scene->at_once;
 
 	if (scene->is_observed) {
 		kunit_deactivate_static_stub(scene->test, sfu_user_read);
@@ -276,11 +277,13 @@ void begin_walk(struct walk_scene *scene)
 	scene->is_observed = false;
 	if (scene->map && scene->cache.sets) {
 		start_walk(scene);
-		while (next_frames(scene, ips, ARRAY_SIZE(ips)))
-			;
-		scene->stop_at_once = scene->stop;
+		for (at_once->nr = 0; !scene->stop && at_once->nr < MAX_FRAMES;)
+			at_once->nr += next_frames(scene, &at_once->ips[at_once->nr],
+						   MAX_FRAMES - at_once->nr);
+		at_once->stop = scene->stop;
 	}
 	start_walk(scene);
+	scene->one_by_one.nr = 0;
 	scene->len = 0;
 	scene->text[0] = '\0';
 }
@@ -356,6 +359,8 @@ bool next_frame(struct kunit *test)
 
 	if (next_frames(scene, &ip, 1)) {
 		KUNIT_EXPECT_EQ(test, ip, scene->walk.frame.ip);
+		if (scene->one_by_one.nr < MAX_FRAMES)
+			scene->one_by_one.ips[scene->one_by_one.nr++] = ip;
 		return true;
 	}
 	expect_frame(test, &scene->walk.frame, &last.frame);
@@ -415,11 +420,19 @@ void append_walk(struct kunit *test)
 
 const char *walk_text(struct kunit *test)
 {
-	begin_walk(test->priv);
+	struct walk_scene *scene = test->priv;
+	struct callers *at_once = &scene->at_once;
+
+	begin_walk(scene);
 	append_walk(test);
-	if (cache_of(scene_of(test)) && scene_of(test)->map)
-		KUNIT_EXPECT_EQ(test, scene_of(test)->stop_at_once, scene_of(test)->stop);
-	return last_text(test);
+	/* Callers that the walk is asked for at once are those that it finds one by one. */
+	if (scene->map && scene->cache.sets) {
+		KUNIT_EXPECT_EQ(test, at_once->stop, scene->stop);
+		KUNIT_EXPECT_EQ(test, at_once->nr, scene->one_by_one.nr);
+		KUNIT_EXPECT_MEMEQ(test, at_once->ips, scene->one_by_one.ips,
+				   at_once->nr * sizeof(at_once->ips[0]));
+	}
+	return scene->text;
 }
 
 #ifdef CONFIG_UPROBES
@@ -489,8 +502,6 @@ u32 count_callers(struct kunit *test)
 	return count_to_end(test);
 }
 
-/* ---- scripts ---- */
-
 static bool take_word(const char **text, const char *word)
 {
 	const char *at = *text + strspn(*text, " ,=");
@@ -550,21 +561,18 @@ static unsigned long need_value(struct kunit *test, const char **text)
 /* A rule of a flexible row, as section_builder.h writes it; 0 if there is none. */
 static u32 take_rule(const char **text)
 {
+	static const char *const names[] = { "sp", "fp", "A", "B", "c" };
+	static const int regs[] = { R_SP, R_FP, R_A, R_B, -1 };
 	bool is_memory = take_word(text, "(");
 	s64 reg = 0, off = 0;
+	u32 i = 0;
 
 	if (take_word(text, "u"))
 		return LEFT_OUT;
-	if (take_word(text, "sp"))
-		reg = R_SP;
-	else if (take_word(text, "fp"))
-		reg = R_FP;
-	else if (take_word(text, "A"))
-		reg = R_A;
-	else if (take_word(text, "B"))
-		reg = R_B;
-	else if (take_word(text, "c"))
-		reg = -1;
+	while (i < ARRAY_SIZE(names) && !take_word(text, names[i]))
+		i++;
+	if (i < ARRAY_SIZE(names))
+		reg = regs[i];
 	else if (!take_word(text, "r") || !section_number(text, &reg))
 		return 0;
 	take_word(text, "+");
@@ -847,9 +855,9 @@ static void run_step(struct kunit *test, char *text)
 	} else if (take_word(&step, "map ")) {
 		scene_of(test)->map = take_word(&step, "empty") ? build_map(test, 0) : NULL;
 	} else if (take_word(&step, "forbid ")) {
-		user_forbid(test, need_value(test, &step));
+		user_remap(test, need_value(test, &step), PROT_NONE);
 	} else if (take_word(&step, "renew ")) {
-		user_allow(test, need_value(test, &step));
+		user_remap(test, need_value(test, &step), PROT_READ | PROT_WRITE);
 	} else if (take_word(&step, "unmap ")) {
 		KUNIT_ASSERT_EQ(test, 0, vm_munmap(need_value(test, &step), PAGE_SIZE));
 	} else if (take_word(&step, "other-stack")) {
@@ -881,3 +889,32 @@ void run_walk_script(struct kunit *test)
 {
 	run_walk_steps(test, "%s", ((const struct script_case *)test->param_value)->script);
 }
+
+/* ---- the suites; the cached ones run the tests again, by the fast path ---- */
+
+static struct kunit_suite suites[] = {
+	{ .name = "sframe_walk_bounds", .init = walk_scene_init, .test_cases = walk_bounds_tests },
+	{ .name = "sframe_walk_fallback", .init = walk_scene_init,
+	  .test_cases = walk_fallback_tests },
+	{ .name = "sframe_walk_fallback_cached", .init = walk_scene_init_cached,
+	  .test_cases = walk_fallback_tests },
+	{ .name = "sframe_walk_progress", .init = walk_scene_init,
+	  .test_cases = walk_progress_tests },
+	{ .name = "sframe_walk_progress_cached", .init = walk_scene_init_cached,
+	  .test_cases = walk_progress_tests },
+	{ .name = "sframe_walk_random", .init = walk_scene_init, .test_cases = walk_random_tests },
+	{ .name = "sframe_walk_signal", .init = walk_scene_init, .test_cases = walk_signal_tests },
+	{ .name = "sframe_walk_signal_cached", .init = walk_scene_init_cached,
+	  .test_cases = walk_signal_tests },
+	{ .name = "sframe_walk_start", .init = walk_scene_init, .test_cases = walk_start_tests },
+	{ .name = "sframe_walk_start_cached", .init = walk_scene_init_cached,
+	  .test_cases = walk_start_tests },
+	{ .name = "sframe_walk_step", .init = walk_scene_init, .test_cases = walk_step_tests },
+	{ .name = "sframe_walk_step_cached", .init = walk_scene_init_cached,
+	  .test_cases = walk_step_tests },
+	{ .name = "sframe_walk_stop", .init = walk_scene_init, .test_cases = walk_stop_tests },
+};
+
+kunit_test_suites(&suites[0], &suites[1], &suites[2], &suites[3], &suites[4], &suites[5],
+		  &suites[6], &suites[7], &suites[8], &suites[9], &suites[10], &suites[11],
+		  &suites[12]);

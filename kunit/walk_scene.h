@@ -90,27 +90,22 @@ struct walk_scene {
 	struct pt_regs		regs;	/* the sampled frame */
 	u32			budget;	/* of each walk; 0: that of a sample */
 	unsigned long		code;	/* address of the code with a section, CODE_SIZE bytes */
-	/* address of the code without a section, BARE_SIZE bytes, higher than @code */
-	unsigned long		bare;
+	unsigned long		bare;	/* of the code without one, BARE_SIZE bytes, higher */
 	unsigned long		section;	/* address of the section */
 	unsigned long		stack;	/* address of the stack, STACK_SIZE bytes */
-	/* address of a stack further down, if the test has one */
-	unsigned long		other_stack;
+	unsigned long		other_stack;	/* of a stack further down, if there is one */
 	struct sfu_map		*map;	/* the process map, with both pieces of code */
 	struct build		b;	/* the builder of the section */
 	struct rnd_state	random;	/* the random number generator, with a fixed seed */
 	struct sfu_row_cache	cache;	/* the row cache, if the test uses one */
-	/* walks use @cache and the fast path; else neither */
-	bool			shows_cache;
+	bool			shows_cache;	/* walks use @cache and the fast path */
 	bool			is_inherited;	/* walks take the map for that of the parent */
 	struct kunit		*test;
-	/* observe_reads() has replaced the reader of the walk */
-	bool			is_observed;
+	bool			is_observed;	/* by observe_reads() */
 	u32			calls;	/* reads since observe_reads() */
 	u32			fail_at;	/* the read that fails; 1 is the first, 0 is none */
 	void (*after_read)(struct walk_scene *scene);	/* runs after each read, if not NULL */
-	/* bytes from @section on that count as the section's */
-	u32			section_size;
+	u32			section_size;	/* bytes that count as the section's */
 	struct tally {	/* of the section, and all other reads */
 		u32		reads;
 		u32		bytes;
@@ -119,13 +114,22 @@ struct walk_scene {
 	size_t			len;	/* bytes of @text */
 	size_t			len_frames;	/* bytes of @text before the stop reason */
 	enum sfu_stop		stop;	/* the stop reason */
-	enum sfu_stop		stop_at_once;	/* of the walk that filled the cache */
+	/* the callers that next_frame() has found, and all of the walk that filled the cache */
+	struct callers {
+		u64		ips[MAX_FRAMES];
+		u32		nr;
+		enum sfu_stop	stop;
+	} one_by_one, at_once;
 	char			script[SCRIPT_TEXT];	/* the script that runs */
 	struct sfu_counters	since;	/* the counters when the script began */
 #ifdef CONFIG_UPROBES
 	struct uprobe_task	utask;	/* the pending uretprobes */
 #endif
 };
+
+extern struct kunit_case walk_bounds_tests[], walk_fallback_tests[], walk_progress_tests[];
+extern struct kunit_case walk_random_tests[], walk_signal_tests[], walk_start_tests[];
+extern struct kunit_case walk_step_tests[], walk_stop_tests[];
 
 int walk_scene_init(struct kunit *test);
 int walk_scene_init_cached(struct kunit *test);
@@ -184,7 +188,6 @@ static inline void sample(struct kunit *test, unsigned long ip, unsigned long sp
 	set_register(&scene->regs, R_FP, fp);
 }
 
-unsigned long map_present(struct kunit *test, u32 nr);
 void use_cache(struct kunit *test);
 
 struct sfu_range *code_range(struct kunit *test);

@@ -161,11 +161,14 @@ static void __attribute__((__constructor__)) add_##suite(void)		\
 }									\
 static_assert(1)
 
-#define kunit_test_suites(first, second)				\
-static void __attribute__((__constructor__)) add_two_suites(void)	\
+#define kunit_test_suites(...)						\
+static void __attribute__((__constructor__)) add_suites(void)		\
 {									\
-	kunit_add_suite(first);						\
-	kunit_add_suite(second);					\
+	struct kunit_suite *const list[] = { __VA_ARGS__ };		\
+	size_t i;							\
+									\
+	for (i = 0; i < ARRAY_SIZE(list); i++)				\
+		kunit_add_suite(list[i]);				\
 }									\
 static_assert(1)
 
