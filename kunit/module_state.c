@@ -104,8 +104,6 @@ void begin_to_profile(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, comes_true(nothing_is_held));
 }
 
-/* ---- process maps by hand ---- */
-
 static void put_map(void *map)
 {
 	sfu_map_put(map);

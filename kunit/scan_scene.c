@@ -7,8 +7,6 @@
 #include "table/table.h"
 #include "user_arch.h"
 
-/* ---- the image ---- */
-
 static void put_file(void *file)
 {
 	fput(file);
@@ -145,9 +143,20 @@ unsigned long user_area(struct kunit *test, unsigned int nr)
 }
 
 /* These functions make the system calls of a process. */
-long user_mprotect(unsigned long addr, unsigned long len, unsigned long prot)
+static long user_mprotect(unsigned long addr, unsigned long len, unsigned long prot)
 {
 	return USER_SYSCALL(mprotect, addr, len, prot, 0, 0);
+}
+
+/* Return: the address of an area of which every other page has @prot. */
+unsigned long map_many(struct kunit *test, unsigned int nr, unsigned long prot)
+{
+	unsigned long many = user_area(test, 2 * nr);
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		KUNIT_ASSERT_EQ(test, 0, user_mprotect(many + 2 * i * PAGE_SIZE, PAGE_SIZE, prot));
+	return many;
 }
 
 /* @to is 0 if the mapping may stay at its address. */
@@ -158,8 +167,6 @@ static long user_mremap(unsigned long addr, unsigned long len, unsigned long new
 
 	return USER_SYSCALL(mremap, addr, len, new_len, flags, to);
 }
-
-/* ---- scans ---- */
 
 void expect_counted(struct kunit *test, const char *want)
 {
@@ -350,23 +357,25 @@ void expect_scanned(struct kunit *test, const char *want, const char *counted)
 	expect_counted(test, counted);
 }
 
-/* The row that @find finds; "uncovered" if no section describes the address. */
-void row_text(find_row_t find, unsigned long addr, char *text)
+/* The row that a walk finds, or a look-up that @may_fault; "uncovered" if no section has any. */
+void row_text(bool may_fault, unsigned long addr, char *text)
 {
-	struct sframe_reader rd = { .budget = SZ_64K };
+	struct sfu_lookup lookup = { .rd.budget = SFU_BUDGET };
 	struct sfu_map *map = map_of(current->mm);
 	struct sfu_range *range = map ? sfu_map_find(map, addr) : NULL;
 	struct sframe_row row;
 	int err;
 
+	sfu_lookup_use_cache(&lookup, NULL);
 	if (!range || !is_ready(range)) {
 		strscpy(text, "uncovered", SECTION_ROW_TEXT);
 	} else {
-		err = find(&range->section.hdr, &rd, addr, &row);
+		err = may_fault ? find_user_row(&range->section.hdr, &lookup.rd, addr, &row) :
+				  sfu_section_find_row(&range->section, &lookup, addr, &row);
 		if (err)
 			scnprintf(text, SECTION_ROW_TEXT, "error %d", err);
 		else
-			section_row_text(range->section.hdr.abi, &row, text);
+			section_row_text(SFU_ARCH_ABI, &row, text);
 	}
 	sfu_map_put(map);
 }
@@ -375,7 +384,7 @@ void expect_row(struct kunit *test, unsigned long addr, const char *want)
 {
 	char got[SECTION_ROW_TEXT];
 
-	row_text(find_user_row, addr, got);
+	row_text(false, addr, got);
 	KUNIT_EXPECT_STREQ_MSG(test, got, want, "at 0x%lx", addr);
 }
 
@@ -398,16 +407,23 @@ struct folio *folio_at(struct kunit *test, unsigned int nr)
 	return folio;
 }
 
-int scan_scene_init(struct kunit *test)
+/* @run_own_step is as in struct scan_scene. */
+int scan_scene_begin(struct kunit *test, bool (*run_own_step)(struct kunit *, const char *))
 {
 	struct scan_scene *scene = test_alloc(test, sizeof(*scene));
 
+	scene->run_own_step = run_own_step;
 	scene->area = user_area(test, AREA_PAGES);
 	begin_to_profile(test);
 	image_init(test, &scene->image);
 	counters_read(&scene->since);
 	test->priv = scene;
 	return 0;
+}
+
+int scan_scene_init(struct kunit *test)
+{
+	return scan_scene_begin(test, NULL);
 }
 
 /* Writes the scene's image and maps it at the beginning of the area. */
@@ -484,8 +500,6 @@ struct mm_struct *process_mm(struct kunit *test, unsigned int nr)
 		scene->mms[nr] = new_process(test);
 	return scene->mms[nr];
 }
-
-/* ---- scripts ---- */
 
 /* The image, after it has been written for the first time. */
 struct image *written_image(struct kunit *test)

@@ -40,7 +40,7 @@
  *	counted COUNTERS	compares what was counted since the last time; "scan" does so, too,
  *				and expects "scan.runs" unless its text goes on with " | COUNTERS"
  *	held N M		compares the numbers of known processes and of their sections
- *	rows P, row P ROW	looks up the rows of the image at a page, or one row
+ *	rows P, row P ROW	looks up the rows of the image at a page, or one row, as a walk does
  *
  * The image is an ELF file with an SFrame section. Its pages: 0 has the ELF header and the program
  * headers, readable; 1 and 2 code, executable; 3 and 4 the section, readable. One FDE covers all of
@@ -103,7 +103,7 @@ void image_write(struct kunit *test, const struct image *image);
 void image_map(struct kunit *test, const struct image *image, unsigned long addr);
 
 unsigned long user_area(struct kunit *test, unsigned int nr);
-long user_mprotect(unsigned long addr, unsigned long len, unsigned long prot);
+unsigned long map_many(struct kunit *test, unsigned int nr, unsigned long prot);
 void user_map_file(struct kunit *test, struct file *file, unsigned long addr,
 		   unsigned int nr, unsigned long prot, unsigned long page);
 
@@ -126,9 +126,6 @@ void user_map_file(struct kunit *test, struct file *file, unsigned long addr,
 /* 28 bytes of header, 16 of entry, 5 of attribute; a row's words are at 51. */
 #define ROW_WORDS	51
 
-typedef int (*find_row_t)(const struct sframe_header *hdr, struct sframe_reader *rd, u64 pc,
-			  struct sframe_row *row);
-
 /* The fixture of the task side's tests. */
 struct scan_scene {
 	unsigned long		area;	/* AREA_PAGES pages of the process to map in */
@@ -142,6 +139,7 @@ struct scan_scene {
 	struct sfu_counters	since;	/* the counters at the last call of expect_counted() */
 };
 
+int scan_scene_begin(struct kunit *test, bool (*run_own_step)(struct kunit *, const char *));
 int scan_scene_init(struct kunit *test);
 __printf(2, 3) void run_steps(struct kunit *test, const char *format, ...);
 void run_script(struct kunit *test);
@@ -169,7 +167,7 @@ void expect_counted(struct kunit *test, const char *want);
 void text_of_map(struct kunit *test, struct sfu_map *map, char *text);
 void map_text(struct kunit *test, char *text);
 void expect_map(struct kunit *test, const char *want);
-void row_text(find_row_t find, unsigned long addr, char *text);
+void row_text(bool may_fault, unsigned long addr, char *text);
 void expect_row(struct kunit *test, unsigned long addr, const char *want);
 void expect_rows(struct kunit *test, unsigned long image);
 

@@ -185,41 +185,10 @@ static void compiled_function_is_bounded(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, sframe_compiled_function(compiled, ADDR + 0x103f, &max_lookups));
 }
 
-/* Sound sections of section_cases.c with what the compiler refuses; see the cases above. */
-static bool is_refused(const char *name)
-{
-	return !strcmp(name, "ok-v3-rows-at-size") || !strcmp(name, "ok-v3-same-start");
-}
-
-/* All sorted sections that the decoder is tested with, also cut: what has a defect is refused. */
-static void compile_section_cases(struct kunit *test)
-{
-	struct compile_scene *scene = test->priv;
-	struct build *b = &scene->b;
-	u32 i, len, used;
-
-	for (i = 0; i < NR_SECTION_CASES; i++) {
-		const struct section_case *c = &section_cases[i];
-		bool is_sound = !strchr(c->expect, '!') && !is_refused(c->name);
-
-		make_section_case(b, c);
-		if (c->abi != AMD64 || !(c->flags & SORTED) || !strcmp(c->name, "ok-v3-far-start"))
-			continue;
-		KUNIT_EXPECT_EQ_MSG(test, is_sound, !compile_section(test, SZ_1M), "%s", c->name);
-		used = b->len - b->tail;
-		for (len = 0; is_sound && len < used; len++) {
-			b->len = len;
-			KUNIT_EXPECT_NE_MSG(test, 0, compile_section(test, SZ_1M), "%s, %u bytes",
-					    c->name, len);
-		}
-	}
-}
-
 static struct kunit_case compile_tests[] = {
 	KUNIT_CASE_PARAM(compile_functions, compile_gen_params),
 	KUNIT_CASE(compile_within_limit),
 	KUNIT_CASE(compiled_function_is_bounded),
-	KUNIT_CASE(compile_section_cases),
 	{}
 };
 

@@ -166,8 +166,6 @@ static struct kunit_case elf_tests[] = {
 	{}
 };
 
-static struct kunit_suite elf_suite = {
-	.name = "sframe_elf", .test_cases = elf_tests,
-};
+static struct kunit_suite elf_suite = { .name = "sframe_elf", .test_cases = elf_tests };
 
 kunit_test_suite(elf_suite);

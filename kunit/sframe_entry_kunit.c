@@ -106,9 +106,7 @@ static struct kunit_case entry_tests[] = {
 	{}
 };
 
-static struct kunit_suite entry_suite = {
-	.name = "sframe_entry", .test_cases = entry_tests,
-};
+static struct kunit_suite entry_suite = { .name = "sframe_entry", .test_cases = entry_tests };
 
 kunit_test_suite(entry_suite);
 

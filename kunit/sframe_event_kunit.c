@@ -121,10 +121,8 @@ static bool run_event_step(struct kunit *test, const char *step)
 
 static int event_scene_init(struct kunit *test)
 {
-	scan_scene_init(test);
 	memset(children, 0, sizeof(children));
-	scene_of(test)->run_own_step = run_event_step;
-	return 0;
+	return scan_scene_begin(test, run_event_step);
 }
 
 /* Other threads of the parent change mappings during a fork, so that the child lacks code. */
@@ -304,13 +302,10 @@ static void event_by_fork_takes_little(struct kunit *test)
 /* A look at very many mappings takes long. New code of such a process is left to its samples. */
 static void event_of_many_mappings(struct kunit *test)
 {
-	unsigned long many = user_area(test, 2 * 1100);
-	unsigned int i;
+	unsigned long many;
 
 	run_steps(test, "scan nothing; image 0");
-	for (i = 0; i < 1100; i++)
-		KUNIT_ASSERT_EQ(test, 0, user_mprotect(many + 2 * i * PAGE_SIZE, PAGE_SIZE,
-						       PROT_READ));
+	many = map_many(test, 1100, PROT_READ);
 	run_steps(test, "report 1; run; map nothing; counted");
 	KUNIT_ASSERT_EQ(test, 0, vm_munmap(many, 2 * 1100 * PAGE_SIZE));
 	run_steps(test, "report 1; run; map " SAME "; counted scan.runs");

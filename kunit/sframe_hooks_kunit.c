@@ -57,8 +57,6 @@ static unsigned long code(struct kunit *test, unsigned long off)
 	return page(test, IMAGE_CODE) + off;
 }
 
-/* ---- the stack ---- */
-
 static void put_words(struct kunit *test, unsigned long addr, unsigned long first,
 		      unsigned long second)
 {
@@ -107,8 +105,6 @@ static void stop_tracing(void *scene)
 	unregister_trace_sfu_walk(on_walk, scene);
 	tracepoint_synchronize_unregister();
 }
-
-/* ---- a sample, and a deferred stack ---- */
 
 #define POISON	0xdeadULL
 
@@ -268,8 +264,9 @@ static const char *next_part(char **text)
  *	room MAX NR FULL	perf takes MAX frames, and has NR of the kernel's stack already; it
  *				takes more contexts (0) or not (1)
  *	scanned			a scan runs, and is not counted
- *	sample, deferred FRAMES | COUNTERS [| TRACE]	compares a sample, or a deferred stack (from
- *				6.17 on), with what it has counted, and its trace event
+ *	sample, deferred, both FRAMES | COUNTERS [| TRACE]
+ *				compares a sample, a deferred stack (from 6.17 on), or first the one
+ *				and then the other, with what it has counted, and its trace event
  */
 static bool run_hooks_step(struct kunit *test, const char *step)
 {
@@ -278,7 +275,7 @@ static bool run_hooks_step(struct kunit *test, const char *step)
 	struct perf_callchain_entry_ctx *ctx = &scene->ctx;
 	struct pt_regs *regs = &scene->regs;
 	char parts[256], *text = parts;
-	const char *frames, *counted;
+	const char *frames, *counted, *traced;
 	unsigned int nr;
 
 	strscpy(parts, step + min(strlen(step), strcspn(step, " ") + 1));
@@ -313,10 +310,15 @@ static bool run_hooks_step(struct kunit *test, const char *step)
 	} else if (!strcmp(step, "scanned")) {
 		KUNIT_ASSERT_EQ(test, 0, sfu_processes_scan(current->mm));
 		counters_read(&scene->scan.since);
-	} else if (strstarts(step, "sample ") || strstarts(step, "deferred ")) {
+	} else if (strstarts(step, "sample ") || strstarts(step, "deferred ") ||
+		   strstarts(step, "both ")) {
 		frames = next_part(&text);
 		counted = next_part(&text);
-		(*step == 's' ? sample : defer)(test, frames, counted, next_part(&text));
+		traced = next_part(&text);
+		if (*step != 'd')
+			sample(test, frames, counted, traced);
+		if (*step != 's')
+			defer(test, frames, counted, traced);
 	} else {
 		return false;
 	}
@@ -328,9 +330,8 @@ static int hooks_scene_init(struct kunit *test)
 	struct hooks_scene *scene = test_alloc(test, sizeof(*scene));
 
 	scene->entry = test_alloc(test, struct_size(scene->entry, ip, MAX_FRAMES));
-	KUNIT_ASSERT_EQ(test, 0, scan_scene_init(test));
+	KUNIT_ASSERT_EQ(test, 0, scan_scene_begin(test, run_hooks_step));
 	scene->scan = *(struct scan_scene *)test->priv;
-	scene->scan.run_own_step = run_hooks_step;
 	scene->ctx.max_stack = MAX_FRAMES;
 	test->priv = scene;
 	make_stack(test);
@@ -339,75 +340,75 @@ static int hooks_scene_init(struct kunit *test)
 	return kunit_add_action_or_reset(test, stop_tracing, scene);
 }
 
-#define BOTH_WAYS(want)	"sample " want "; deferred " want
-
-/* The kernel has the stack. */
-#define DECLINED(frames, reason)	BOTH_WAYS(frames " | declined." reason)
-
 /* Perf, or the kernel, takes so many frames. */
 #define OF_1	" | walks stop.full first.full depth.full | 10 to 10, 1 frames, full"
 #define OF_2	" | walks stop.full depth.full=2 frames.sframe | 10 to 100, 2 frames, full"
 #define OF_3	" | walks stop.full depth.full=3 frames.sframe=2 | 10 to 200, 3 frames, full"
 #define ALL_OF_3	BY_SFRAME " | " WHOLE WHOLE_TRACED
 
-#define STOP(name)	"walks stop." name " first." name " depth." name
-#define BAD_SECTION	STOP("bad-section") " defect.fre-off section.bad"
+#define BAD_RA		"walks stop.bad-ra first.bad-ra depth.bad-ra"
+#define EXEC		"walks stop.exec first.exec depth.exec"
+#define NODATA		"walks stop.nodata first.nodata depth.nodata"
+#define SECTION_FAULT	"walks stop.section-fault first.section-fault depth.section-fault"
+#define STACK_FAULT	"walks stop.stack-fault first.stack-fault depth.stack-fault"
+#define UNSCANNED	"walks stop.unscanned first.unscanned depth.unscanned"
+#define BORROWED_BAD	"walks stop.bad-section first.bad-section depth.bad-section"
+#define BAD_SECTION	BORROWED_BAD " defect.fre-off section.bad"
 
 /* There is code without a section, too, at page 17. A page has 0x1000 bytes. */
 #define SCANNED_BOTH	"other 16; scanned; "
 
 static const struct script_case script_cases[] = {
 	/* If there are several reasons, only the first in this order is counted. */
-	{ "disabled", "scanned; disable; " DECLINED(BY_FP, "disabled") },
+	{ "disabled", "scanned; disable; both " BY_FP " | declined.disabled" },
 	{ "kernel thread", "scanned; kthread; sample " BY_FP " | declined.kthread;"
 	  "deferred | declined.kthread" },
-	{ "io worker", "scanned; io-worker; " DECLINED(BY_FP, "kthread") },
+	{ "io worker", "scanned; io-worker; both " BY_FP " | declined.kthread" },
 	/* A task is no guest on its way to user mode. */
 	{ "guest", "scanned; guest; sample " BY_FP " | declined.guest" },
-	{ "32-bit code", "scanned; no-fp; compat; " DECLINED("10", "compat") },
+	{ "32-bit code", "scanned; no-fp; compat; both 10 | declined.compat" },
 	{ "registers of the kernel", "scanned; no-fp; kernel; sample 10 | declined.compat;"
 	  "deferred | declined.compat" },
-	{ "no section", "other 0; scanned; " DECLINED(BY_FP, "no-section") },
+	{ "no section", "other 0; scanned; both " BY_FP " | declined.no-section" },
 	{ "disabled, kernel thread", "scanned; disable; kthread; sample " BY_FP
 	  " | declined.disabled; deferred | declined.disabled" },
 	{ "kernel thread, guest", "scanned; kthread; guest; sample " BY_FP " | declined.kthread;"
 	  "deferred | declined.kthread" },
 	{ "guest, 32-bit code", "scanned; guest; no-fp; compat; sample 10 | declined.guest" },
-	{ "32-bit code, no section", "other 0; scanned; no-fp; compat; " DECLINED("10", "compat") },
+	{ "32-bit code, no section", "other 0; scanned; no-fp; compat; both 10 | declined.compat" },
 	/* Between two steps of the guest, the task that runs it is a task as any. */
 	{ "vcpu", "scanned; vcpu; sample " BY_SFRAME " | " WHOLE },
 	/* The module stores its frames up to the limit. The kernel adds none. */
 	{ "room for 0", "scanned; room 0 0 0; sample " OF_1 "; deferred |" },
-	{ "room for 1", "scanned; room 1 0 0; " BOTH_WAYS("10" OF_2) },
-	{ "room for 2", "scanned; room 2 0 0; " BOTH_WAYS("10 100" OF_3) },
-	{ "room for 3", "scanned; room 3 0 0; " BOTH_WAYS(ALL_OF_3) },
-	{ "room for 4", "scanned; room 4 0 0; " BOTH_WAYS(ALL_OF_3) },
+	{ "room for 1", "scanned; room 1 0 0; both 10" OF_2 },
+	{ "room for 2", "scanned; room 2 0 0; both 10 100" OF_3 },
+	{ "room for 3", "scanned; room 3 0 0; both " ALL_OF_3 },
+	{ "room for 4", "scanned; room 4 0 0; both " ALL_OF_3 },
 	{ "6 places, 4 of them taken", "scanned; room 6 4 0; sample 10 100" OF_3 },
 	{ "6 places, 3 of them taken", "scanned; room 6 3 0; sample " ALL_OF_3 },
 	{ "6 places, all of them taken", "scanned; room 6 6 0; sample " OF_1 },
 	{ "no room for contexts", "scanned; room 6 0 1; sample " OF_1 },
 	/* Each end of a walk is counted and traced once. A deferred walk scans at once. */
-	{ "complete", SCANNED_BOTH BOTH_WAYS(ALL_OF_3) },
-	{ "stack-fault", SCANNED_BOTH "no-stack; "
-	  BOTH_WAYS("10 | " STOP("stack-fault") " | 10 to 10, 1 frames, stack-fault") },
-	{ "nodata", SCANNED_BOTH "at 17; "
-	  BOTH_WAYS("10000 | " STOP("nodata") " | 10000 to 10000, 1 frames, nodata") },
-	{ "unscanned", SCANNED_BOTH "at 30; sample 1d000 | " STOP("unscanned") " scan.requests"
-	  " | 1d000 to 1d000, 1 frames, unscanned" },
-	{ "bad-ra", SCANNED_BOTH "return 30; sample 10 | " STOP("bad-ra") " scan.requests"
-	  " | 10 to 10, 1 frames, bad-ra" },
-	{ "section-fault", SCANNED_BOTH "drop 3 1; sample 10 | " STOP("section-fault")
+	{ "complete", SCANNED_BOTH "both " ALL_OF_3 },
+	{ "stack-fault",
+	  SCANNED_BOTH "no-stack; both 10 | " STACK_FAULT " | 10 to 10, 1 frames, stack-fault" },
+	{ "nodata",
+	  SCANNED_BOTH "at 17; both 10000 | " NODATA " | 10000 to 10000, 1 frames, nodata" },
+	{ "unscanned", SCANNED_BOTH "at 30; sample 1d000 | " UNSCANNED
+	  " scan.requests | 1d000 to 1d000, 1 frames, unscanned" },
+	{ "bad-ra", SCANNED_BOTH "return 30; sample 10 | " BAD_RA
+	  " scan.requests | 10 to 10, 1 frames, bad-ra" },
+	{ "section-fault", SCANNED_BOTH "drop 3 1; sample 10 | " SECTION_FAULT
 	  " scan.requests | 10 to 10, 1 frames, section-fault" },
 	{ "bad-section",
 	  SCANNED_BOTH SPOIL "; sample 10 | " BAD_SECTION " | 10 to 10, 1 frames, bad-section" },
 	{ "exec, before the memory goes",
-	  SCANNED_BOTH "begin-exec; " BOTH_WAYS(ALL_OF_3) "; end-exec" },
+	  SCANNED_BOTH "begin-exec; both " ALL_OF_3 "; end-exec" },
 #if SFU_HAVE_UNWIND_USER
-	{ "deferred unscanned",
-	  SCANNED_BOTH "at 30; deferred 1d000 | " STOP("unscanned") " scan.runs"
-	  " | 1d000 to 1d000, 1 frames, unscanned" },
-	{ "deferred bad-ra", SCANNED_BOTH "return 30; deferred 10 | " STOP("bad-ra") " scan.runs"
-	  " | 10 to 10, 1 frames, bad-ra" },
+	{ "deferred unscanned", SCANNED_BOTH "at 30; deferred 1d000 | " UNSCANNED
+	  " scan.runs | 1d000 to 1d000, 1 frames, unscanned" },
+	{ "deferred bad-ra", SCANNED_BOTH "return 30; deferred 10 | " BAD_RA
+	  " scan.runs | 10 to 10, 1 frames, bad-ra" },
 	{ "deferred section-fault",
 	  SCANNED_BOTH "drop 3 1; deferred " BY_SFRAME " | " WHOLE " scan.runs" WHOLE_TRACED },
 	{ "deferred bad-section",
@@ -421,18 +422,18 @@ static const struct script_case script_cases[] = {
 #endif
 	/* The first sample requests a scan, and later samples use its result. */
 	{ "first",
-	  "sample 10 | " STOP("unscanned") " scan.requests; run;"
+	  "sample 10 | " UNSCANNED " scan.requests; run;"
 	  "counted scan.runs; sample " BY_SFRAME " | " WHOLE },
 	/* The process has no map yet, and the walk ends for another reason. */
 	{ "first, in execve()",
-	  "begin-exec; sample 10 | " STOP("exec") " scan.requests; end-exec" },
+	  "begin-exec; sample 10 | " EXEC " scan.requests; end-exec" },
 	/* The caller's code has no row: the walk ends there, and not in the sampled frame. */
 	{ "no data in the caller",
 	  "other 16; return 17; scanned;"
 	  "sample 10 10010 | walks stop.nodata depth.nodata=2 frames.sframe" },
 	/* A bad section is counted once. */
 	{ "after a bad section",
-	  "scanned; " SPOIL "; sample 10 | " BAD_SECTION "; sample 10 | " STOP("nodata") },
+	  "scanned; " SPOIL "; sample 10 | " BAD_SECTION "; sample 10 | " NODATA },
 	/* New code may have a section. */
 	{ "no section, in new code",
 	  "other 0; scanned; other 16; at 17;"
@@ -471,15 +472,13 @@ static void sample_with_inherited_map(struct kunit *test)
 	process = sfu_processes_get(current->mm);
 	map = sfu_process_get_map(process);
 	process->inherited.map = map;
-	run_steps(test, SPOIL "; sample 10 | " STOP("bad-section") " scan.requests");
+	run_steps(test, SPOIL "; sample 10 | " BORROWED_BAD " scan.requests");
 	KUNIT_EXPECT_TRUE(test, is_ready(&map->ranges[0]));
 	run_steps(test, "run; counted scan.runs; sample 10 | " BAD_SECTION);
 	KUNIT_EXPECT_TRUE(test, is_ready(&map->ranges[0]));
 	sfu_map_put(map);
 	sfu_process_put(process);
 }
-
-/* ---- the parameter `summary` ---- */
 
 static void read_summary(struct kunit *test, char *text)
 {

@@ -105,16 +105,11 @@ static int remove_tables(struct kunit *test, unsigned int nr, unsigned int nr_pa
 /* The offset of the CFA at a page, or 0. */
 static s32 offset_at(struct kunit *test, unsigned int nr)
 {
-	struct sfu_lookup lookup = { .rd.budget = SFU_BUDGET };
-	struct sfu_map *map = map_now();
-	struct sfu_range *range = map ? sfu_map_find(map, page(test, nr)) : NULL;
-	struct sframe_row row;
-	s32 off = 0;
+	char row[SECTION_ROW_TEXT];
+	s32 off;
 
-	sfu_lookup_use_cache(&lookup, NULL);
-	if (range && !sfu_section_find_row(&range->section, &lookup, page(test, nr), &row))
-		off = row.cfa.off;
-	return off;
+	row_text(false, page(test, nr), row);
+	return sscanf(row, "sp+%d", &off) == 1 ? off : 0;
 }
 
 static long nr_tables(void)
@@ -157,8 +152,7 @@ static bool run_jit_step(struct kunit *test, const char *step)
 
 static int jit_scene_init(struct kunit *test)
 {
-	scan_scene_init(test);
-	scene_of(test)->run_own_step = run_jit_step;
+	scan_scene_begin(test, run_jit_step);
 	return kunit_add_action_or_reset(test, reset_limit, NULL);
 }
 
@@ -251,8 +245,6 @@ static const struct script_case script_cases[] = {
 
 NAMED_CASES(script);
 
-/* ---- what is refused ---- */
-
 /* The command, and what is wrong with it. */
 static const struct refused_case {
 	const char		*name;
@@ -325,8 +317,6 @@ static void jit_without_capability(struct kunit *test)
 	run_steps(test, "load 1 2 16");
 }
 
-/* ---- processes ---- */
-
 static bool has_no_table(void)
 {
 	return !nr_tables() && !atomic_long_read(&sfu_held.tables);
@@ -364,8 +354,6 @@ static void jit_of_child(struct kunit *test)
 	run_steps(test, "map " TABLE "; row 1 16; scan 1-3 none; row 1 0; tables 1; process 0;"
 		  "scan " TABLE "; row 1 16");
 }
-
-/* ---- asking ---- */
 
 static bool must_ask(struct kunit *test, unsigned int nr)
 {

@@ -157,34 +157,14 @@ static void map_refuses_overlap(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, counted, is_refused ? "defect.segment section.bad" : "");
 }
 
-/* Ranges that share a section lose it together. */
-static void map_unmaps_shared_section(struct kunit *test)
-{
-	struct sfu_map *map = build_map(test, 3);
-	unsigned int i;
-
-	for (i = 0; i < 3; i++) {
-		build_range(map, i, code_addr(i), 0x1000);
-		build_section(map, i, section_addr(i == 1), section_addr(i == 1) + 0x1000);
-	}
-	sfu_map_order_sections(map);
-	KUNIT_EXPECT_TRUE(test, unmap(map, section_addr(0), section_addr(0) + 1));
-	KUNIT_EXPECT_STREQ(test, state_text(&map->ranges[0]), "unmapped");
-	KUNIT_EXPECT_STREQ(test, state_text(&map->ranges[1]), "ready");
-	KUNIT_EXPECT_STREQ(test, state_text(&map->ranges[2]), "unmapped");
-}
-
 static struct kunit_case map_tests[] = {
 	KUNIT_CASE(map_unmaps_by_byte),
 	KUNIT_CASE(map_unmaps_in_any_order),
 	KUNIT_CASE(map_unmaps_at_most),
 	KUNIT_CASE_PARAM(map_refuses_overlap, places_gen_params),
-	KUNIT_CASE(map_unmaps_shared_section),
 	{}
 };
 
-static struct kunit_suite map_suite = {
-	.name = "sframe_map", .test_cases = map_tests,
-};
+static struct kunit_suite map_suite = { .name = "sframe_map", .test_cases = map_tests };
 
 kunit_test_suite(map_suite);

@@ -77,8 +77,6 @@ static struct kunit_case mask_cases[] = {
 	{}
 };
 
-static struct kunit_suite mask_suite = {
-	.name = "sframe_mask", .test_cases = mask_cases,
-};
+static struct kunit_suite mask_suite = { .name = "sframe_mask", .test_cases = mask_cases };
 
 kunit_test_suite(mask_suite);

@@ -104,8 +104,7 @@ static void stop_sleeper(void *unused)
 
 static int request_scene_init(struct kunit *test)
 {
-	scan_scene_init(test);
-	scene_of(test)->run_own_step = run_request_step;
+	scan_scene_begin(test, run_request_step);
 	return kunit_add_action_or_reset(test, stop_sleeper, NULL);
 }
 
@@ -161,8 +160,6 @@ static void request_for_ended_process(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, comes_true(nothing_is_held));
 }
 
-/* ---- task work that is taken back ---- */
-
 static unsigned int works_run;
 
 static void run_work(struct callback_head *work)
@@ -170,16 +167,24 @@ static void run_work(struct callback_head *work)
 	works_run++;
 }
 
+/* So many works that current has queued. Until they run, @works must exist. */
+static void queue_works(struct kunit *test, struct callback_head *works, unsigned int nr)
+{
+	unsigned int i;
+
+	works_run = 0;
+	for (i = 0; i < nr; i++) {
+		init_task_work(&works[i], run_work);
+		KUNIT_ASSERT_EQ(test, 0, task_work_add(current, &works[i], TWA_RESUME));
+	}
+}
+
 static void cancel_one_of(struct kunit *test, unsigned int nr)
 {
 	struct callback_head works[4];
 	unsigned int i;
 
-	works_run = 0;
-	for (i = 0; i < ARRAY_SIZE(works); i++) {
-		init_task_work(&works[i], run_work);
-		KUNIT_ASSERT_EQ(test, 0, task_work_add(current, &works[i], TWA_RESUME));
-	}
+	queue_works(test, works, ARRAY_SIZE(works));
 	/* The last one is the first of the list. */
 	KUNIT_EXPECT_NULL(test, sfu_cancel_task_work(current, &works[nr], NULL,
 						     ARRAY_SIZE(works) - 1 - nr));
@@ -199,8 +204,6 @@ static void cancel_each_work(struct kunit *test)
 	for (nr = 0; nr < 4; nr++)
 		cancel_one_of(test, nr);
 }
-
-/* ---- spare processes ---- */
 
 /* An address that no mm_struct has. The table only compares it. */
 static struct mm_struct *no_mm(struct kunit *test, unsigned int nr)
@@ -266,25 +269,18 @@ static void add_while_closed(struct kunit *test)
 	expect_scanned(test, SAME, "scan.runs");
 }
 
-/* ---- requests behind many other works ---- */
-
 /* Works that current has queued before a request: as for the files that a system call closes. */
 #define MANY	65
 
 static void request_behind_many(struct kunit *test)
 {
 	struct callback_head *works = test_alloc(test, MANY * sizeof(*works));
-	unsigned int i;
 
 	run_steps(test, SCANNED);
 	process_of(current->mm)->quota.scan_at = 0;
 	request_by_sample();
 	expect_counted(test, "scan.requests");
-	works_run = 0;
-	for (i = 0; i < MANY; i++) {
-		init_task_work(&works[i], run_work);
-		KUNIT_ASSERT_EQ(test, 0, task_work_add(current, &works[i], TWA_RESUME));
-	}
+	queue_works(test, works, MANY);
 }
 
 /* A process that ends does not search for its request. The task that has it scans nothing. */
@@ -320,10 +316,6 @@ static struct kunit_case request_tests[] = {
 	KUNIT_CASE(request_twice),
 	KUNIT_CASE(request_for_ended_process),
 	KUNIT_CASE(cancel_each_work),
-	{}
-};
-
-static struct kunit_case process_tests[] = {
 	KUNIT_CASE(spares_run_out),
 	KUNIT_CASE(add_known),
 	KUNIT_CASE(add_while_closed),
@@ -337,8 +329,3 @@ static struct kunit_suite request_suite = {
 };
 
 kunit_test_suite(request_suite);
-static struct kunit_suite process_suite = {
-	.name = "sframe_process", .init = scan_scene_init, .test_cases = process_tests,
-};
-
-kunit_test_suite(process_suite);

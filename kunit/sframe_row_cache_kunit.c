@@ -93,8 +93,6 @@ static void one_walk_at_a_time(struct kunit *test)
 	preempt_enable();
 }
 
-/* ---- rows in one word ---- */
-
 #define SP_PLUS(n)	{ .how = SFRAME_RULE_REG, .reg = SFU_ARCH_REG_SP, .off = (n) }
 #define FP_PLUS(n)	{ .how = SFRAME_RULE_REG, .reg = SFU_ARCH_REG_FP, .off = (n) }
 #define AT_SP(n)	{ .how = SFRAME_RULE_REG_MEM, .reg = SFU_ARCH_REG_SP, .off = (n) }

@@ -2,56 +2,49 @@
 /* KUnit tests of a scan: the process map when mappings change. */
 #include "scan_scene.h"
 
-/* What a walk finds at the first page of the image's code. */
-static int find_row_at_code(struct kunit *test)
-{
-	struct sfu_lookup lookup = { .rd.budget = SFU_BUDGET };
-	struct sframe_row row;
+static struct sfu_map *held;
+static u64 last_number;
 
-	sfu_lookup_use_cache(&lookup, NULL);
-	return sfu_section_find_row(&range_at(test, 1)->section, &lookup, page(test, 1), &row);
-}
-
-/* The number of the section of that code, for row caches. */
-static u64 number_of_code(struct kunit *test)
+static bool run_change_step(struct kunit *test, const char *step)
 {
-	return range_at(test, 1)->section.number;
-}
-
-/*
- * The one function is on two pages. The mapping of the first page stays while the second one comes
- * and goes as code.
- */
-static void change_beside_code(struct kunit *test)
-{
+	char text[MAP_TEXT];
 	u64 number;
 
-	run_steps(test, "image 0; protect 2 1 r; scan 1-2 ready by 3");
-	KUNIT_EXPECT_EQ(test, -ENOENT, find_row_at_code(test));
-	number = number_of_code(test);
-	run_steps(test, "protect 2 1 rwx; new 1-2 ready by 3, 2-3 ready by 3");
-	KUNIT_EXPECT_EQ(test, 0, find_row_at_code(test));
-	KUNIT_EXPECT_NE(test, number, number_of_code(test));
-	number = number_of_code(test);
-	run_steps(test, "unmap 2 1; scan 1-2 ready by 3");
-	KUNIT_EXPECT_EQ(test, -ENOENT, find_row_at_code(test));
-	KUNIT_EXPECT_NE(test, number, number_of_code(test));
+	if (!strcmp(step, "hold")) {
+		held = map_of(current->mm);
+	} else if (!strcmp(step, "release")) {
+		sfu_map_put(held);
+	} else if (!strcmp(step, "same-map")) {
+		KUNIT_EXPECT_PTR_EQ(test, held, map_now());
+	} else if (strstarts(step, "held-map ")) {
+		text_of_map(test, held, text);
+		KUNIT_EXPECT_STREQ(test, text, step + strlen("held-map "));
+	} else if (!strcmp(step, "all-freed")) {
+		KUNIT_EXPECT_TRUE(test, comes_true(nothing_is_held));
+	} else if (!strcmp(step, "new-number") || !strcmp(step, "same-number")) {
+		number = range_at(test, 1)->section.number;
+		KUNIT_EXPECT_EQ(test, *step == 's', number == last_number);
+		last_number = number;
+	} else {
+		return false;
+	}
+	return true;
 }
 
-/* A section keeps its number as long as it is mapped. A child has another one for its own copy. */
+static int change_scene_init(struct kunit *test)
+{
+	return scan_scene_begin(test, run_change_step);
+}
+
+/* A child has a number of its own for its copy of a section. */
 static void change_of_process(struct kunit *test)
 {
 	struct sfu_process *process;
-	u64 number;
 
-	run_steps(test, SCANNED);
+	run_steps(test, SCANNED "new-number; new " SAME "; same-number");
 	process = process_of(current->mm);
-	number = number_of_code(test);
-	run_steps(test, "new " SAME);
-	KUNIT_EXPECT_EQ(test, number, number_of_code(test));
 	WRITE_ONCE(process->inherited.map, rcu_access_pointer(process->map));
-	run_steps(test, "new " SAME);
-	KUNIT_EXPECT_NE(test, number, number_of_code(test));
+	run_steps(test, "new " SAME "; new-number");
 	KUNIT_EXPECT_NULL(test, process->inherited.map);
 }
 
@@ -110,7 +103,34 @@ static void forget_bad_after(struct kunit *test)
 	run_steps(test, MADE_BAD "%s; map %s", c->steps, strcmp(c->at_once, SAME) ? GONE : BAD);
 }
 
+/*
+ * These are steps of a script, besides those of scan_scene.h:
+ *
+ *	hold, release		a reader holds the map of the process, and releases it
+ *	same-map, held-map MAP	the process still has that map; compares it
+ *	all-freed		nothing is held for any process in the end
+ *	new-number, same-number	row caches know the section of the code at page 1 by a number
+ */
 static const struct script_case script_cases[] = {
+	/* A map that is held is not changed. The process drops it, unless it is still right. */
+	{ "a held map",
+	  SCANNED "hold; unmap 0 1; unmap 4 1; unmap 5 100; same-map; unmap 3 1; map unknown;"
+	  "held-map " SAME "; release; scan " LATE },
+	{ "a held map of a process that ends",
+	  "process 1; " SCANNED "hold; process 0; end 1; held-map " SAME "; release; all-freed" },
+	/*
+	 * The one function is on two pages. The mapping of the first page stays while the second
+	 * one comes and goes as code.
+	 */
+	{ "beside code",
+	  "image 0; protect 2 1 r; scan 1-2 ready by 3; row 1 error -2; new-number;"
+	  "protect 2 1 rwx; new 1-2 ready by 3, 2-3 ready by 3; row 1 " ROW "; new-number;"
+	  "unmap 2 1; scan 1-2 ready by 3; row 1 error -2; new-number" },
+	/* The ranges that share a section lose it together, and no other range does. */
+	{ "shared section is unmapped",
+	  "image 0; image 8; protect 2 1 rwx;"
+	  "scan 1-2 ready by 3, 2-3 ready by 3, 9-11 ready by 11; unmap 3 1;"
+	  "map 1-2 unmapped, 2-3 unmapped, 9-11 ready by 11" },
 	{ "one of two images is unmapped",
 	  "image 0; image 8; scan 1-3 ready by 3, 9-11 ready by 11; unmap 8 5;"
 	  "map 1-3 ready by 3, 9-11 unmapped; rows 0; row 9 uncovered; scan " SAME },
@@ -144,23 +164,6 @@ static const struct script_case script_cases[] = {
 };
 
 NAMED_CASES(script);
-
-/* A map that is held is not changed. The process goes on without it, unless it is still right. */
-static void forget_while_held(struct kunit *test)
-{
-	char text[MAP_TEXT];
-	struct sfu_map *old;
-
-	run_steps(test, SCANNED);
-	old = map_of(current->mm);
-	run_steps(test, "unmap 0 1; unmap 4 1; unmap 5 100");
-	KUNIT_EXPECT_PTR_EQ(test, old, rcu_access_pointer(process_of(current->mm)->map));
-	run_steps(test, "unmap 3 1; map unknown");
-	text_of_map(test, old, text);
-	KUNIT_EXPECT_STREQ(test, text, SAME);
-	sfu_map_put(old);
-	run_steps(test, "scan " LATE);
-}
 
 /*
  * After mprotect() one VMA may have the place of many ranges. If it has that of more than 64, the
@@ -409,26 +412,11 @@ static void forget_process(struct kunit *test)
 	expect_map(test, "nothing");
 }
 
-/* A map that is held outlives its process. */
-static void hold_map_of_ended_process(struct kunit *test)
-{
-	struct sfu_map *map;
-
-	run_steps(test, "process 1; " SCANNED);
-	map = map_of(current->mm);
-	run_steps(test, "process 0; end 1");
-	KUNIT_EXPECT_EQ(test, 1, map->nr_ranges);
-	sfu_map_put(map);
-	KUNIT_EXPECT_TRUE(test, comes_true(nothing_is_held));
-}
-
 static struct kunit_case change_tests[] = {
-	KUNIT_CASE(change_beside_code),
 	KUNIT_CASE(change_of_process),
 	KUNIT_CASE_PARAM(forget_after, change_gen_params),
 	KUNIT_CASE_PARAM(forget_bad_after, change_gen_params),
 	KUNIT_CASE_PARAM(run_script, script_gen_params),
-	KUNIT_CASE(forget_while_held),
 	KUNIT_CASE(forget_many),
 	KUNIT_CASE(scan_in_vain),
 	KUNIT_CASE_SLOW(scan_in_vain_long),
@@ -439,12 +427,11 @@ static struct kunit_case change_tests[] = {
 	KUNIT_CASE(scan_share_of_dropped_pages),
 	KUNIT_CASE(scan_many_processes),
 	KUNIT_CASE(forget_process),
-	KUNIT_CASE(hold_map_of_ended_process),
 	{}
 };
 
 static struct kunit_suite change_suite = {
-	.name = "sframe_scan_change", .init = scan_scene_init, .test_cases = change_tests,
+	.name = "sframe_scan_change", .init = change_scene_init, .test_cases = change_tests,
 };
 
 kunit_test_suite(change_suite);

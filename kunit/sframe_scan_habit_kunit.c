@@ -89,9 +89,7 @@ static bool run_habit_step(struct kunit *test, const char *step)
 
 static int habit_scene_init(struct kunit *test)
 {
-	scan_scene_init(test);
-	scene_of(test)->run_own_step = run_habit_step;
-	return 0;
+	return scan_scene_begin(test, run_habit_step);
 }
 
 #define CODE(functions, habit)						\

@@ -102,20 +102,6 @@ static void set_reads(const struct file_operations *original, struct file_operat
 	fops->read = read ? (void *)watched_read_iter : NULL;
 }
 
-/* The page cache can be written as before. */
-static void set_page_reads(const struct address_space_operations *original, void *aops)
-{
-	const struct address_space_operations watched = {
-		.read_folio = watched_read_folio,
-		.readahead = watched_readahead,
-		.write_begin = original->write_begin,
-		.write_end = original->write_end,
-		.dirty_folio = original->dirty_folio,
-	};
-
-	memcpy(aops, &watched, sizeof(watched));
-}
-
 static void unwatch(void *data)
 {
 	struct file *file = data;
@@ -128,16 +114,21 @@ static void unwatch(void *data)
 static void watch_image(struct kunit *test)
 {
 	struct file *file = scene_of(test)->image.file;
-	void *aops;
+	const struct address_space_operations *aops, *old = file->f_mapping->a_ops;
+	/* The page cache can be written as before. */
+	const struct address_space_operations watched = {
+		.read_folio = watched_read_folio, .readahead = watched_readahead,
+		.write_begin = old->write_begin, .write_end = old->write_end,
+		.dirty_folio = old->dirty_folio,
+	};
 
 	watch = (struct file_watch){
 		.original = file->f_op,
-		.original_aops = file->f_mapping->a_ops,
+		.original_aops = old,
 		.original_magic = file_inode(file)->i_sb->s_magic,
 		.fops = test_alloc(test, sizeof(*file->f_op)),
 	};
-	aops = test_alloc(test, sizeof(*watch.original_aops));
-	set_page_reads(watch.original_aops, aops);
+	aops = memcpy(test_alloc(test, sizeof(watched)), &watched, sizeof(watched));
 	set_reads(watch.original, watch.fops, true, false);
 	file->f_op = watch.fops;
 	file->f_mapping->a_ops = aops;
@@ -196,9 +187,7 @@ static bool run_file_step(struct kunit *test, const char *step)
 
 static int file_scene_init(struct kunit *test)
 {
-	scan_scene_init(test);
-	scene_of(test)->run_own_step = run_file_step;
-	return 0;
+	return scan_scene_begin(test, run_file_step);
 }
 
 /* Page 0 has the headers, page 3 the section. What is not in the page cache comes later. */

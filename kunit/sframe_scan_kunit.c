@@ -7,7 +7,74 @@
 #define CODE_VADDR	"136 8 "
 #define CODE_FILESZ	"152 8 "
 #define SFRAME_FILESZ	"264 8 "
+#define HEADERS_FLAGS	"68 4 "
+#define HEADERS_FILESZ	"96 8 "
+#define HEADERS_MEMSZ	"104 8 "
+#define CODE_TYPE	"120 4 "
+#define DATA_TYPE	"176 4 "
 #define NUM_FDES	"0x3008 4 "
+
+static bool is_present(unsigned long addr)
+{
+	u8 byte;
+
+	return !sfu_user_read_now(&byte, addr, 1);
+}
+
+/* A section of LONG_PAGES pages. The page cache has all of them. */
+#define LONG_PAGES	100
+
+static void map_long_section(struct kunit *test)
+{
+	unsigned long len = LONG_PAGES * PAGE_SIZE;
+	struct scan_scene *scene = test->priv;
+
+	scene->image.phdrs[IMAGE_PH_DATA].p_memsz = len;
+	scene->image.phdrs[IMAGE_PH_SFRAME].p_filesz = len;
+	image_write(test, &scene->image);
+	/* The header has 28 bytes and the entry 16; the rest is rows. */
+	patch_file(test, 3 * PAGE_SIZE + 16, len - 44, 4);
+	image_fill(test, &scene->image, IMAGE_PAGES, LONG_PAGES - 2);
+	image_map(test, &scene->image, scene->area);
+	user_map_file(test, scene->image.file, page(test, 3), LONG_PAGES, PROT_READ, 3);
+}
+
+static bool run_long_step(struct kunit *test, const char *step)
+{
+	struct sfu_process *process = process_of(current->mm);
+	unsigned int nr;
+	long us;
+
+	if (!strcmp(step, "long")) {
+		map_long_section(test);
+	} else if (!strcmp(step, "no-samples")) {
+		process->quota.nr_sample_scans = 0;
+	} else if (sscanf(step, "age %ld", &us) == 1) {
+		process->quota.began_at = ktime_get_mono_fast_ns() - us * NSEC_PER_USEC;
+	} else if (sscanf(step, "present %u", &nr) == 1) {
+		while (nr--)
+			KUNIT_EXPECT_TRUE_MSG(test, is_present(page(test, 3 + nr)), "page %u", nr);
+	} else if (sscanf(step, "absent %u", &nr) == 1) {
+		KUNIT_EXPECT_FALSE(test, is_present(page(test, 3 + nr)));
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static int long_scene_init(struct kunit *test)
+{
+	return scan_scene_begin(test, run_long_step);
+}
+
+/*
+ * These are steps of a script, besides those of scan_scene.h:
+ *
+ *	long			maps the image with a section of 100 pages, none of them present
+ *	no-samples, age US	no sample of the process has been taken; the process began then
+ *	present N, absent N	compares that the first N pages of the section are present, or that
+ *				page N is not
+ */
 
 /* Whatever address the file is linked for, its section is found. */
 #define LINKED(addr)	"linked " addr "; image 0; scan " SAME "; rows 0"
@@ -71,6 +138,11 @@ static const struct script_case script_cases[] = {
 	{ "write exec", "file 3 2 3 r; file 1 1 1 wx; scan 1-2 ready by 3" },
 	{ "anonymous", "file 3 2 3 r; anon 1 1 rw; scan nothing" },
 	{ "anonymous exec", "file 3 2 3 r; anon 1 1 rx; scan 1-2 none" },
+	/* Some linkers do not separate code: one segment holds everything. */
+	{ "one segment",
+	  "image 0; patch " HEADERS_FLAGS "5; patch " HEADERS_FILESZ "0x5000; patch " HEADERS_MEMSZ
+	  "0x5000; patch " CODE_TYPE "0; patch " DATA_TYPE "0; file 0 5 0 rx;"
+	  "scan 0-5 ready by 3; row 0 error -2; row 1 " ROW },
 	{ "segment does not begin a page",
 	  "image 0; patch " CODE_OFFSET "0x1123; patch " CODE_VADDR "0x1123;"
 	  "patch " CODE_FILESZ "0x1edd; scan " SAME "; rows 0" },
@@ -83,6 +155,22 @@ static const struct script_case script_cases[] = {
 	  "patch 0x3010 8 0; patch 0x3018 4 0; scan " BAD " | defect.empty scan.runs; scan " BAD },
 	/* A header without functions is sound, but of no use. */
 	{ "section has no functions", "image 0; patch " NUM_FDES "0; scan " PLAIN },
+	/* A sample may not wait for a page. After a scan all pages of the section are present. */
+	{ "prefaults the section", "long; absent 0; scan " SAME "; present 100" },
+	/*
+	 * A new process may end soon. Scans for its first samples examine 16 pages, 64, 256 and so
+	 * on, also while it is as young as it can be.
+	 */
+	{ "prefaults by samples",
+	  "scan nothing; no-samples; long; absent 99; age -1000000; scan " SAME "; present 1;"
+	  "absent 16; absent 99; age -1000000; scan " SAME "; present 17; absent 99;"
+	  "age -1000000; scan " SAME "; present 100" },
+	/* The older it is, the more pages a scan examines: one for each 32 us. */
+	{ "prefaults by age",
+	  "scan nothing; no-samples; long; age 3232; scan " SAME "; present 100" },
+	/* A scan that no sample has requested leaves a long section alone. */
+	{ "long section is left to a sample",
+	  "scan nothing; long; new " LATE "; absent 0; scan " SAME },
 	/* A scan waits for nobody. */
 	{ "mmap_lock is held",
 	  "image 0; lock; busy; unlock; map unknown; counted scan.lost; scan " SAME },
@@ -90,24 +178,6 @@ static const struct script_case script_cases[] = {
 };
 
 NAMED_CASES(script);
-
-/* Some linkers do not separate code: one segment holds everything. */
-static void scan_one_segment(struct kunit *test)
-{
-	struct scan_scene *scene = test->priv;
-	struct elf64_phdr *ph = scene->image.phdrs;
-
-	ph[IMAGE_PH_HEADERS].p_flags = PF_R | PF_X;
-	ph[IMAGE_PH_HEADERS].p_filesz = IMAGE_PAGES * PAGE_SIZE;
-	ph[IMAGE_PH_HEADERS].p_memsz = IMAGE_PAGES * PAGE_SIZE;
-	ph[IMAGE_PH_CODE].p_type = PT_NULL;
-	ph[IMAGE_PH_DATA].p_type = PT_NULL;
-	image_write(test, &scene->image);
-	user_map_file(test, scene->image.file, scene->area, IMAGE_PAGES, PROT_READ | PROT_EXEC, 0);
-	expect_scanned(test, "0-5 ready by 3", "scan.runs");
-	expect_row(test, page(test, 1) - 1, "error -2");
-	expect_row(test, page(test, 1), ROW);
-}
 
 /* A section of a machine that this one is not. */
 static void scan_section_of(struct kunit *test, u8 abi, const char *counted)
@@ -129,102 +199,6 @@ static void scan_other_machine(struct kunit *test)
 static void scan_other_byte_order(struct kunit *test)
 {
 	scan_section_of(test, AARCH64_BE, "defect.endian scan.runs");
-}
-
-static bool is_present(unsigned long addr)
-{
-	u8 byte;
-
-	return !sfu_user_read_now(&byte, addr, 1);
-}
-
-/* A section of LONG_PAGES pages. The page cache has all of them. */
-#define LONG_PAGES	100
-
-static void map_long_section(struct kunit *test)
-{
-	unsigned long len = LONG_PAGES * PAGE_SIZE;
-	struct scan_scene *scene = test->priv;
-
-	scene->image.phdrs[IMAGE_PH_DATA].p_memsz = len;
-	scene->image.phdrs[IMAGE_PH_SFRAME].p_filesz = len;
-	image_write(test, &scene->image);
-	/* The header has 28 bytes and the entry 16; the rest is rows. */
-	patch_file(test, 3 * PAGE_SIZE + 16, len - 44, 4);
-	image_fill(test, &scene->image, IMAGE_PAGES, LONG_PAGES - 2);
-	image_map(test, &scene->image, scene->area);
-	user_map_file(test, scene->image.file, page(test, 3), LONG_PAGES, PROT_READ, 3);
-}
-
-/* The process is a new one, which was first scanned a moment ago. */
-static struct sfu_quota *new_quota(struct kunit *test)
-{
-	struct sfu_quota *quota;
-
-	run_steps(test, "scan nothing");
-	quota = &process_of(current->mm)->quota;
-	quota->nr_sample_scans = 0;
-	map_long_section(test);
-	return quota;
-}
-
-static bool is_all_present(struct kunit *test)
-{
-	unsigned int nr = 0;
-
-	while (nr < LONG_PAGES && is_present(page(test, 3 + nr)))
-		nr++;
-	return nr == LONG_PAGES;
-}
-
-/* A sample may not wait for a page. After a scan all pages of the section are present. */
-static void scan_prefaults_section(struct kunit *test)
-{
-	map_long_section(test);
-	KUNIT_EXPECT_FALSE(test, is_present(page(test, 3)));
-	run_steps(test, "scan " SAME);
-	KUNIT_EXPECT_TRUE(test, is_all_present(test));
-}
-
-/*
- * A new process may end soon. Scans for its first samples examine 16 pages, 64, 256 and so on, also
- * while it is as young as it can be.
- */
-static void scan_prefaults_by_samples(struct kunit *test)
-{
-	struct sfu_quota *quota = new_quota(test);
-	unsigned int i;
-
-	for (i = 0; i < 3; i++) {
-		KUNIT_EXPECT_FALSE_MSG(test, is_present(page(test, 2 + LONG_PAGES)), "scan %u", i);
-		quota->began_at = ktime_get_mono_fast_ns() + NSEC_PER_SEC;
-		run_steps(test, "scan " SAME);
-		KUNIT_EXPECT_TRUE(test, is_present(page(test, 3)));
-		KUNIT_EXPECT_EQ(test, is_present(page(test, 3 + 16)), i > 0);
-	}
-	KUNIT_EXPECT_TRUE(test, is_all_present(test));
-}
-
-/* The older it is, the more pages a scan examines: one for each 32 us. */
-static void scan_prefaults_by_age(struct kunit *test)
-{
-	struct sfu_quota *quota = new_quota(test);
-
-	quota->began_at = ktime_get_mono_fast_ns() - (LONG_PAGES + 1) * 32 * NSEC_PER_USEC;
-	run_steps(test, "scan " SAME);
-	KUNIT_EXPECT_TRUE(test, is_all_present(test));
-}
-
-/* A scan that no sample has requested leaves a long section alone. */
-static void scan_leaves_long_section_to_sample(struct kunit *test)
-{
-	expect_scanned(test, "nothing", "scan.runs");
-	map_long_section(test);
-	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process_of(current->mm), SFU_SCAN_NEW_CODE));
-	expect_map(test, LATE);
-	KUNIT_EXPECT_FALSE(test, is_present(page(test, 3)));
-	expect_counted(test, "scan.runs");
-	expect_scanned(test, SAME, "scan.runs");
 }
 
 /* Pages beyond the budget are left to the next scan. At least one page is examined. */
@@ -250,24 +224,12 @@ static void scan_keeps_prefault_budget(struct kunit *test)
 	}
 }
 
-/* Makes every other page of an area executable. */
-static unsigned long map_many(struct kunit *test, unsigned int nr)
-{
-	unsigned long many = user_area(test, 2 * nr);
-	unsigned int i;
-
-	for (i = 0; i < nr; i++)
-		KUNIT_ASSERT_EQ(test, 0, user_mprotect(many + 2 * i * PAGE_SIZE,
-						       PAGE_SIZE, PROT_EXEC));
-	return many;
-}
-
 /* More ranges than any real process has. */
 #define MANY	2000
 
 static void scan_many_mappings(struct kunit *test)
 {
-	unsigned long many = map_many(test, MANY);
+	unsigned long many = map_many(test, MANY, PROT_EXEC);
 	struct sfu_map *map;
 	unsigned int i;
 
@@ -290,20 +252,15 @@ static void scan_many_mappings(struct kunit *test)
 /* The map of a process that has more is not larger. */
 static void scan_too_many_mappings(struct kunit *test)
 {
-	map_many(test, SFU_MAX_RANGES + 10);
+	map_many(test, SFU_MAX_RANGES + 10, PROT_EXEC);
 	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
 	KUNIT_EXPECT_EQ(test, map_now()->nr_ranges, SFU_MAX_RANGES);
 }
 
 static struct kunit_case scan_tests[] = {
 	KUNIT_CASE_PARAM(run_script, script_gen_params),
-	KUNIT_CASE(scan_one_segment),
 	KUNIT_CASE(scan_other_machine),
 	KUNIT_CASE(scan_other_byte_order),
-	KUNIT_CASE(scan_prefaults_section),
-	KUNIT_CASE(scan_prefaults_by_samples),
-	KUNIT_CASE(scan_prefaults_by_age),
-	KUNIT_CASE(scan_leaves_long_section_to_sample),
 	KUNIT_CASE(scan_keeps_prefault_budget),
 	KUNIT_CASE_SLOW(scan_many_mappings),
 	KUNIT_CASE_SLOW(scan_too_many_mappings),
@@ -311,7 +268,7 @@ static struct kunit_case scan_tests[] = {
 };
 
 static struct kunit_suite scan_suite = {
-	.name = "sframe_scan", .init = scan_scene_init, .test_cases = scan_tests,
+	.name = "sframe_scan", .init = long_scene_init, .test_cases = scan_tests,
 };
 
 kunit_test_suite(scan_suite);

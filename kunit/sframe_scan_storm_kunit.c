@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* KUnit tests of a scan: other threads change the process at any time, or scan it, too. */
+/* KUnit tests of a scan: other threads change the process, or scan it, at any time. */
 #include "scan_scene.h"
 
 #define ROW_32		"sp+32 (c-16) (c-8)"
@@ -66,6 +66,25 @@ static int storm_thread(void *data)
 	return 0;
 }
 
+/* No thread waits for another one that scans. */
+static int scanning_thread(void *data)
+{
+	struct mm_struct *mm = data;
+	int err = 0;
+
+	kthread_use_mm(mm);
+	while (!kthread_should_stop()) {
+		err = sfu_processes_scan(mm);
+		if (err && err != -EAGAIN)
+			break;
+		cond_resched();
+	}
+	kthread_unuse_mm(mm);
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+	return err == -EAGAIN ? 0 : err;
+}
+
 static void expect_one_of(struct kunit *test, const char *const *wants, const char *got)
 {
 	unsigned int i;
@@ -78,7 +97,6 @@ static void expect_one_of(struct kunit *test, const char *const *wants, const ch
 
 static void expect_one_round(struct kunit *test)
 {
-	const find_row_t finds[] = { find_user_row, find_user_row_now };
 	const struct storm_case *c = test->param_value;
 	char map[MAP_TEXT], row[SECTION_ROW_TEXT];
 	unsigned int i;
@@ -87,8 +105,8 @@ static void expect_one_round(struct kunit *test)
 	sfu_processes_scan(current->mm);
 	map_text(test, map);
 	expect_one_of(test, c->maps, map);
-	for (i = 0; i < ARRAY_SIZE(finds); i++) {
-		row_text(finds[i], page(test, 1), row);
+	for (i = 0; i < 2; i++) {
+		row_text(i, page(test, 1), row);
 		expect_one_of(test, c->rows, row);
 	}
 }
@@ -97,70 +115,26 @@ static void scan_in_storm(struct kunit *test)
 {
 	struct storm storm = { .c = test->param_value, .test = test, .mm = current->mm };
 	unsigned long end = jiffies + 2 * HZ;
-	struct task_struct *thread;
+	struct task_struct *thread, *scanning;
 
 	run_steps(test, "image 0; file 3 2 3 rw; scan " SAME);
 	thread = kthread_run(storm_thread, &storm, "sframe_storm");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(thread));
+	scanning = kthread_run(scanning_thread, current->mm, "sframe_scan");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(thread) || IS_ERR(scanning));
 	while (storm.round < 4000 || time_before(jiffies, end)) {
 		expect_one_round(test);
 		cond_resched();
 	}
 	kthread_stop(thread);
+	KUNIT_EXPECT_EQ(test, 0, kthread_stop(scanning));
 	KUNIT_EXPECT_EQ(test, 0, storm.stale);
 	run_steps(test, "file 3 2 3 r; file 1 2 1 rx");
 	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
 	run_steps(test, "map " SAME "; rows 0; held 1 1");
 }
 
-#define NR_SCANNING	8
-
-static atomic_t nr_started;
-
-static bool all_have_started(void)
-{
-	return atomic_read(&nr_started) == NR_SCANNING;
-}
-
-static int scanning_thread(void *data)
-{
-	struct mm_struct *mm = data;
-	int err;
-
-	atomic_inc(&nr_started);
-	kthread_use_mm(mm);
-	err = sfu_processes_scan(mm);
-	kthread_unuse_mm(mm);
-	while (!kthread_should_stop())
-		schedule_timeout_interruptible(1);
-	return err;
-}
-
-/* Many threads scan at the same time. No thread waits for another. */
-static void scan_in_many_threads(struct kunit *test)
-{
-	struct task_struct *threads[NR_SCANNING];
-	unsigned int i;
-
-	atomic_set(&nr_started, 0);
-	map_image(test);
-	for (i = 0; i < ARRAY_SIZE(threads); i++) {
-		threads[i] = kthread_run(scanning_thread, current->mm, "sframe_scan/%u", i);
-		KUNIT_ASSERT_FALSE(test, IS_ERR(threads[i]));
-	}
-	/* A thread that is stopped before it has started does not run. */
-	KUNIT_EXPECT_TRUE(test, comes_true(all_have_started));
-	for (i = 0; i < ARRAY_SIZE(threads); i++) {
-		int err = kthread_stop(threads[i]);
-
-		KUNIT_EXPECT_TRUE(test, err == 0 || err == -EAGAIN);
-	}
-	run_steps(test, "map " SAME "; held 1 1");
-}
-
 static struct kunit_case storm_tests[] = {
 	KUNIT_CASE_PARAM_ATTR(scan_in_storm, storm_gen_params, { .speed = KUNIT_SPEED_SLOW }),
-	KUNIT_CASE(scan_in_many_threads),
 	{}
 };
 

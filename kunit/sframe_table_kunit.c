@@ -7,6 +7,9 @@
  * without a section. All have changed long ago. An ERR is 0 or an errno.
  *
  *	load A			loads the good table of the file
+ *	load-linked BIAS OFFSET SIZE ADDR OFFSET SIZE ADDR
+ *				loads it for code of A that was linked at the addresses of these
+ *				segments, with addresses that are BIAS higher; SIZE 0: one segment
  *	load A KIB LAST		a table of this size; tables with the same last byte are the same
  *	refuse A KIB LAST ERR	such a table is refused; EBADMSG (74): its first byte is wrong
  *	none A, is-none A	says of a file that it has no table; expects that this is known
@@ -16,7 +19,6 @@
  *	keep, load-kept ERR	makes a good table for A as it is now; loads that table
  *	now, grow BYTES		A is written at this moment; grows without a later time of change
  *	shrink N WANT		memory is short: so many tables are forgotten
- *	table-rows P		a walk finds the rows of the image at page P
  *	incomplete N		whether the map lacks a table because there was no room
  *	outdated N		whether tables were loaded that the map does not have
  *	files N			so many files have the first table
@@ -34,6 +36,7 @@
 #define LINKED_AT	(16 * PAGE_SIZE)
 
 #define TABLE		"1-3 ready by table at 0"
+#define PART		"2-3 ready by table at 0"
 
 static void drop_tables(void *unused)
 {
@@ -98,33 +101,6 @@ static int load(struct kunit *test, struct sfu_table_source *source)
 	kvfree(source->bytes);
 	source->bytes = NULL;
 	return err;
-}
-
-static void expect_table_row(struct kunit *test, unsigned long addr, const char *want)
-{
-	struct sfu_lookup lookup = { .rd.budget = SFU_BUDGET };
-	struct sfu_range *range = sfu_map_find(map_now(), addr);
-	char got[SECTION_ROW_TEXT] = "uncovered";
-	struct sframe_row row;
-	int err;
-
-	sfu_lookup_use_cache(&lookup, NULL);
-	if (range) {
-		err = sfu_section_find_row(&range->section, &lookup, addr, &row);
-		if (err)
-			scnprintf(got, sizeof(got), "error %d", err);
-		else
-			section_row_text(SFU_ARCH_ABI, &row, got);
-	}
-	KUNIT_EXPECT_STREQ_MSG(test, got, want, "at 0x%lx", addr);
-}
-
-static void expect_table_rows(struct kunit *test, unsigned long image)
-{
-	expect_table_row(test, image + PAGE_SIZE - 1, "uncovered");
-	expect_table_row(test, image + PAGE_SIZE, ROW);
-	expect_table_row(test, image + 3 * PAGE_SIZE - 1, ROW);
-	expect_table_row(test, image + 3 * PAGE_SIZE, "uncovered");
 }
 
 /* A section whose one function has this size. */
@@ -234,6 +210,16 @@ static const char *const answers[] = {
 	[SFU_FILE_NO_ROOM] = "no-room",
 };
 
+static void load_linked(struct kunit *test, u64 bias, const struct sframe_segment *segments)
+{
+	struct sfu_table_source source = good_source(test, &scene_of(test)->image);
+
+	source.addr += bias;
+	source.segments = segments;
+	source.nr_segments = segments[1].size ? 2 : 1;
+	KUNIT_EXPECT_EQ(test, 0, load(test, &source));
+}
+
 static void load_good_of(struct kunit *test, const struct image *image)
 {
 	struct sfu_table_source source = good_source(test, image);
@@ -254,14 +240,20 @@ static void have_own_section(struct kunit *test)
 static bool run_table_step(struct kunit *test, const char *step)
 {
 	struct inode *inode = file_inode(scene_of(test)->image.file);
+	struct sframe_segment segments[2] = {};
 	struct sframe_file entry = {};
 	unsigned int n, k, slot;
 	char letter, word[10];
+	u64 bias;
 	long nr;
 
 	/* First: %c would match the hyphen. */
 	if (!strcmp(step, "load-vdso"))
 		KUNIT_EXPECT_EQ(test, 0, load_vdso(test));
+	else if (sscanf(step, "load-linked %lli %lli %lli %lli %lli %lli %lli", &bias,
+			&segments[0].offset, &segments[0].size, &segments[0].addr,
+			&segments[1].offset, &segments[1].size, &segments[1].addr) == 7)
+		load_linked(test, bias, segments);
 	else if (sscanf(step, "load-kept %u", &n) == 1)
 		KUNIT_EXPECT_EQ(test, -(int)n, load(test, &made.kept));
 	else if (sscanf(step, "load %c %u %u", &letter, &n, &k) == 3)
@@ -300,8 +292,6 @@ static bool run_table_step(struct kunit *test, const char *step)
 		KUNIT_EXPECT_EQ(test, n ?: SHRINK_STOP,
 				sfu_files_shrink(NULL, &(struct shrink_control){
 					.nr_to_scan = nr }));
-	else if (sscanf(step, "table-rows %u", &n) == 1)
-		expect_table_rows(test, page(test, n));
 	else if (sscanf(step, "incomplete %u", &n) == 1)
 		KUNIT_EXPECT_EQ(test, n, map_now()->is_incomplete);
 	else if (sscanf(step, "outdated %u", &n) == 1)
@@ -321,15 +311,11 @@ static bool run_table_step(struct kunit *test, const char *step)
 
 static int table_scene_init(struct kunit *test)
 {
-	struct scan_scene *scene;
-
-	scan_scene_init(test);
-	scene = test->priv;
-	scene->run_own_step = run_table_step;
 	memset(&made, 0, sizeof(made));
-	scene->image.ehdr.e_phnum = 3;	/* no PT_GNU_SFRAME */
+	scan_scene_begin(test, run_table_step);
+	scene_of(test)->image.ehdr.e_phnum = 3;	/* no PT_GNU_SFRAME */
 	map_image(test);
-	age(&scene->image);
+	age(&scene_of(test)->image);
 	return kunit_add_action_or_reset(test, drop_tables, NULL);
 }
 
@@ -338,7 +324,23 @@ static int table_scene_init(struct kunit *test)
 	"keep; load A; " change "; load-kept 116; load A; files 1; scan " TABLE "; " back	\
 	"; scan " PLAIN
 
+/* Then a part of the code is mapped: from its second page on. */
+#define IS_LINKED(linked, scanned, part)				\
+	"load-linked " linked "; scan " scanned "; rows 0; held 1 1; unmap 1 1; scan " part	\
+	"; row 2 " ROW
+
 static const struct script_case script_cases[] = {
+	{ "at its own addresses", IS_LINKED("0 0x1000 0x2000 0x1000 0 0 0", TABLE, PART) },
+	{ "linked elsewhere",
+	  IS_LINKED("0x400000 0x1000 0x2000 0x401000 0 0 0", "1-3 ready by table at -1024",
+		    "2-3 ready by table at -1024") },
+	{ "of an earlier segment", "load-linked 0 0 0x1000 0 0 0 0; scan " PLAIN },
+	{ "of a later segment", "load-linked 0 0x5000 0x2000 0x1000 0 0 0; scan " PLAIN },
+	/* Of a mapping that may be of either segment, nobody knows where its code was linked. */
+	{ "two in a page, linked at two distances",
+	  "load-linked 0 0x1000 0x800 0x1000 0x1800 0x1000 0x3800; scan " PLAIN },
+	{ "two in a page, linked at one distance",
+	  IS_LINKED("0 0x1000 0x800 0x1000 0x1800 0x1000 0x1800", TABLE, PART) },
 	{ "of an unchanged file",
 	  "keep; load A; load-kept 0; load A; files 1; scan " TABLE "; scan " TABLE },
 	{ "changed: a later second", CHANGED("changed -999 1", "changed -1000 1") },
@@ -349,9 +351,9 @@ static const struct script_case script_cases[] = {
 	{ "of a file written now", "now; keep; load-kept 11" },
 	{ "loaded later", "scan " PLAIN "; outdated 0; load A; outdated 1; scan " TABLE },
 	{ "before the section of the file",
-	  "own-section; load A; scan " TABLE "; table-rows 0; drop-all; scan " SAME },
+	  "own-section; load A; scan " TABLE "; rows 0; drop-all; scan " SAME },
 	/* A range keeps its table until the next scan. */
-	{ "dropped", "load A; scan " TABLE "; drop A 0; drop A 2; table-rows 0; scan " PLAIN },
+	{ "dropped", "load A; scan " TABLE "; drop A 0; drop A 2; rows 0; scan " PLAIN },
 	/* What an older content leaves in use is found again if the time of change is set back. */
 	{ "of an older content",
 	  "load A; scan " TABLE "; changed -500 0; load A; find A 0 found 1; put 1;"
@@ -373,7 +375,7 @@ static const struct script_case script_cases[] = {
 	 */
 	{ "limit",
 	  "memory 1; none C; refuse B 1025 1 28; load B 512 1; load A 512 2; drop B 2; scan " TABLE
-	  "; refuse B 512 1 28; table-rows 0; load B 512 2; is-none C; memory 2; load B 512 1" },
+	  "; refuse B 512 1 28; rows 0; load B 512 2; is-none C; memory 2; load B 512 1" },
 	/*
 	 * Users leave half of the room to root, whoever owns the files that they map. Another range
 	 * takes no other memory. The bytes count as long as any range uses them.
@@ -447,49 +449,6 @@ static u64 fast_row_at(const struct sfu_section *section, u64 addr)
 	return table->packed_rows[sframe_compiled_find(&table->compiled, addr - section->bias)];
 }
 
-/* A table whose code was linked at the addresses of these segments. */
-static const struct place_case {
-	const char		*name;
-	struct sframe_segment	segments[2];	/* offset, size, address */
-	u64			bias;		/* of the table */
-	const char		*want;
-} place_cases[] = {
-	{ "at its own addresses", { { PAGE_SIZE, 2 * PAGE_SIZE, PAGE_SIZE } }, 0, TABLE },
-	{ "linked elsewhere", { { PAGE_SIZE, 2 * PAGE_SIZE, PAGE_SIZE + SZ_4M } }, SZ_4M,
-	  "1-3 ready by table at -1024" },
-	{ "of an earlier segment", { { 0, PAGE_SIZE, 0 } }, 0, PLAIN },
-	{ "of a later segment", { { 5 * PAGE_SIZE, 2 * PAGE_SIZE, PAGE_SIZE } }, 0, PLAIN },
-	/* Of a mapping that may be of either segment, nobody knows where its code was linked. */
-	{ "two in a page, linked at two distances",
-	  { { PAGE_SIZE, PAGE_SIZE / 2, PAGE_SIZE },
-	    { PAGE_SIZE * 3 / 2, PAGE_SIZE, PAGE_SIZE * 7 / 2 } }, 0, PLAIN },
-	{ "two in a page, linked at one distance",
-	  { { PAGE_SIZE, PAGE_SIZE / 2, PAGE_SIZE },
-	    { PAGE_SIZE * 3 / 2, PAGE_SIZE, PAGE_SIZE * 3 / 2 } }, 0, TABLE },
-};
-
-NAMED_CASES(place);
-
-static void table_placed(struct kunit *test)
-{
-	const struct place_case *c = test->param_value;
-	struct sfu_table_source source = good_source(test, &scene_of(test)->image);
-
-	source.addr += c->bias;
-	source.segments = c->segments;
-	source.nr_segments = c->segments[1].size ? 2 : 1;
-	KUNIT_EXPECT_EQ(test, 0, load(test, &source));
-	expect_scanned(test, c->want, "scan.runs");
-	if (!strcmp(c->want, PLAIN))
-		return;
-	expect_table_rows(test, scene_of(test)->area);
-	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&sfu_held.sections));
-	/* A part of the code is mapped: from its second page on. */
-	run_steps(test, "unmap 1 1");
-	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
-	expect_table_row(test, scene_of(test)->area + 2 * PAGE_SIZE, ROW);
-}
-
 /* Each look-up in a table has the same cost, and finds the function, too. */
 static void table_look_up(struct kunit *test)
 {
@@ -536,8 +495,6 @@ static void table_valid_in_new_program(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, time_after_eq(map_now()->valid_until, before + HZ));
 }
 
-/* ---- what is refused ---- */
-
 /* The section of the table has a function and a row. @patch overwrites fields of it. */
 static void expect_refused(struct kunit *test, int err, const char *patch, u64 segment_addr,
 			   u64 addr)
@@ -574,8 +531,6 @@ static void table_refused(struct kunit *test)
 	expect_refused(test, -ENOSPC, "36 4 0xffffffff", PAGE_SIZE, LINKED_AT);
 	run_steps(test, "drop A 2; scan " PLAIN);
 }
-
-/* ---- many ---- */
 
 static void table_shared(struct kunit *test)
 {
@@ -692,7 +647,6 @@ static void table_has_number(struct kunit *test)
 
 static struct kunit_case table_tests[] = {
 	KUNIT_CASE_PARAM(run_script, script_gen_params),
-	KUNIT_CASE_PARAM(table_placed, place_gen_params),
 	KUNIT_CASE(table_look_up),
 	KUNIT_CASE(table_limits_headers),
 	KUNIT_CASE(table_valid_for_a_second),

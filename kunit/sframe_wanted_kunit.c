@@ -6,38 +6,13 @@
 #include "table/table.h"
 #include "table/wanted.h"
 
-/* A reader that closes the device at the end of the test, unless the test has closed it. */
-struct test_reader {
-	struct sfu_wanted_reader	reader;
-	bool				is_open;
-};
-
-static void close_reader(void *data)
-{
-	struct test_reader *r = data;
-
-	if (r->is_open)
-		sfu_wanted_close(&r->reader);
-	r->is_open = false;
-}
-
-static struct test_reader *open_reader(struct kunit *test)
-{
-	struct test_reader *r = test_alloc(test, sizeof(*r));
-
-	sfu_wanted_open(&r->reader);
-	r->is_open = true;
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, close_reader, r));
-	return r;
-}
-
 /* The reader looks into the process that has mapped the file: here into the test's own. */
-static bool take(struct test_reader *r, struct sfu_wanted_file *taken)
+static bool take(struct sfu_wanted_reader *r, struct sfu_wanted_file *taken)
 {
 	bool is_taken;
 
 	current->flags &= ~PF_KTHREAD;
-	is_taken = sfu_wanted_take(&r->reader, taken);
+	is_taken = sfu_wanted_take(r, taken);
 	current->flags |= PF_KTHREAD;
 	return is_taken;
 }
@@ -53,7 +28,7 @@ static void want(struct kunit *test)
 	sfu_wanted_add(image_file(test), page(test, 1));
 }
 
-static void expect_taken(struct kunit *test, struct test_reader *r)
+static void expect_taken(struct kunit *test, struct sfu_wanted_reader *r)
 {
 	struct sfu_wanted_file taken = {};
 
@@ -65,7 +40,7 @@ static void expect_taken(struct kunit *test, struct test_reader *r)
 	fput(taken.file);
 }
 
-static void expect_none(struct kunit *test, struct test_reader *r)
+static void expect_none(struct kunit *test, struct sfu_wanted_reader *r)
 {
 	struct sfu_wanted_file taken;
 
@@ -107,10 +82,24 @@ static struct user_namespace namespaces[] = {
 
 /* What a script has set: its readers, and who wants files. */
 static struct {
-	struct test_reader	*readers[2];
-	struct user_namespace	*ns;
-	unsigned int		uid;
+	struct sfu_wanted_reader	readers[2];
+	bool				is_open[2];
+	struct user_namespace		*ns;
+	unsigned int			uid;
 } state;
+
+static void close_reader(unsigned int i)
+{
+	if (state.is_open[i])
+		sfu_wanted_close(&state.readers[i]);
+	state.is_open[i] = false;
+}
+
+static void close_readers(void *unused)
+{
+	close_reader(0);
+	close_reader(1);
+}
 
 /* A process wants a file of another number. */
 static void want_number(struct kunit *test, unsigned int nr)
@@ -136,7 +125,7 @@ static void expect_ended(struct kunit *test)
 {
 	struct sfu_wanted_file taken;
 
-	KUNIT_EXPECT_FALSE(test, sfu_wanted_take(&state.readers[0]->reader, &taken));
+	KUNIT_EXPECT_FALSE(test, sfu_wanted_take(&state.readers[0], &taken));
 }
 
 static bool is_wanted(void)
@@ -167,17 +156,17 @@ static bool run_wanted_step(struct kunit *test, const char *step)
 {
 	struct inode *inode = file_inode(image_file(test));
 	struct sfu_table_source source = { .inode = inode, .id = image_id(test) };
-	unsigned int first = inode->i_generation, last, nr;
-	struct test_reader **r;
+	unsigned int first = inode->i_generation, last, nr, i;
 	char name[16];
 
 	nr = sscanf(step, "%15s %u %u", name, &first, &last);
 	last = nr < 3 ? first : last;
-	r = &state.readers[name[strlen(name) - 1] == '2'];
+	i = name[strlen(name) - 1] == '2';
 	if (strstarts(name, "open")) {
-		*r = open_reader(test);
+		sfu_wanted_open(&state.readers[i]);
+		state.is_open[i] = true;
 	} else if (strstarts(name, "close")) {
-		close_reader(*r);
+		close_reader(i);
 	} else if (!strcmp(name, "want")) {
 		for (; first <= last; first++)
 			want_number(test, first);
@@ -191,10 +180,10 @@ static bool run_wanted_step(struct kunit *test, const char *step)
 	} else if (strstarts(name, "taken")) {
 		for (; first <= last; first++) {
 			inode->i_generation = first;
-			expect_taken(test, *r);
+			expect_taken(test, &state.readers[i]);
 		}
 	} else if (strstarts(name, "none")) {
-		expect_none(test, *r);
+		expect_none(test, &state.readers[i]);
 	} else if (!strcmp(name, "ended")) {
 		expect_ended(test);
 	} else if (!strcmp(name, "answer")) {
@@ -226,14 +215,13 @@ static bool run_wanted_step(struct kunit *test, const char *step)
 /* The file was written long ago: its table would be accepted. */
 static int wanted_scene_init(struct kunit *test)
 {
-	scan_scene_init(test);
-	scene_of(test)->run_own_step = run_wanted_step;
+	scan_scene_begin(test, run_wanted_step);
 	memset(&state, 0, sizeof(state));
 	state.ns = &init_user_ns;
 	map_image(test);
 	inode_set_ctime(file_inode(image_file(test)), -1000, 0);
 	has_asked();
-	return 0;
+	return kunit_add_action_or_reset(test, close_readers, NULL);
 }
 
 /* The lock of the process is held. After MAX_TRIES tries, which is 8, the file is forgotten. */
@@ -314,7 +302,7 @@ static void wanted_young(struct kunit *test)
 	run_steps(test, "open; now");
 	now = inode_get_ctime_sec(file_inode(image_file(test)));
 	run_steps(test, "want; none; ready");
-	while (!take(state.readers[0], &taken) && time_before(jiffies, until))
+	while (!take(&state.readers[0], &taken) && time_before(jiffies, until))
 		schedule_timeout_uninterruptible(1);
 	KUNIT_EXPECT_GE(test, ktime_get_real_seconds(), now + 2);
 	KUNIT_ASSERT_PTR_EQ(test, taken.file, image_file(test));
