@@ -6,8 +6,8 @@
 #include "sframe_core.h"
 
 /*
- * An entry gives the row that holds from its address on. From the lowest bit: the number of the
- * row; a flag, set if a function begins there; the offset in the slot. Entries of a slot ascend.
+ * An entry says which row holds from its address to the next entry. From the lowest bit: the number
+ * of the row; a flag, set if a function begins there; the offset in the slot. Entries ascend.
  */
 #define SFRAME_ENTRY_ROW	0x1fffffu
 #define SFRAME_ENTRY_BEGINS	0x200000u

@@ -22,7 +22,7 @@ struct sfu_file {
 	struct sfu_file_id	id;
 	struct rhlist_head	node;		/* files with the same inode share a list */
 	u32			nr;		/* number for SFRAME_LIST; ascends with age */
-	struct sfu_table	*table;		/* NULL: the file has none, or it was removed */
+	struct sfu_table	*table;		/* table; NULL: there is none, or it was removed */
 	/* size in bytes of a removed table for which users had no room; or 0 */
 	unsigned long		refused_size;
 	unsigned int		nr_segments;

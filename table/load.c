@@ -101,7 +101,7 @@ static int add_file(struct sfu_table_source *source, const struct sfu_file_id *i
  */
 int sfu_load_table(struct sfu_table_source *source)
 {
-	struct sfu_file_id id = {};	/* identity of the vDSO: zeros */
+	struct sfu_file_id id = {};	/* the vDSO has the identity 0 */
 	int err = check_segments(source);
 
 	if (!err && source->inode)

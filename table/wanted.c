@@ -45,7 +45,7 @@
 /* A request for the table of a file, or for a table for the JIT code of one process. */
 struct wanted {
 	struct hlist_node	node;	/* node in the hash table of all requests */
-	struct list_head	list;	/* in @queue, @later, or &sfu_wanted_reader.given */
+	struct list_head	list;	/* node in @queue, in @later, or in the list of a reader */
 	struct sfu_file_id	id;	/* file; or JIT code: @ino is &sfu_process.number */
 	kuid_t			owner;	/* user who is charged for the request */
 	struct pid		*pid;	/* process that has mapped the file or the JIT code */
@@ -287,7 +287,7 @@ out:
 	return file;
 }
 
-/* Keeps a request from being read until retry() runs. */
+/* Keeps a request from being read until retry() runs, RETRY_MS later. */
 static void retry_later(struct wanted *wanted)
 {
 	list_move_tail(&wanted->list, &later);
