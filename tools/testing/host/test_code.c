@@ -26,6 +26,13 @@ struct example {
 	u16		label;
 };
 
+/*
+ * cmp $LAST,%edi; ja 3f; lea 4f(%rip),%rax; movslq (%rax,%rdi,4),%rdx; add %rax,%rdx; jmp *%rdx;
+ * 1: push %rbx; pop %rbx; 2: ret; 3: ret; three bytes; 4: the table
+ */
+#define SWITCH(last) \
+	"83 ff " last " 77 13 48 8d 05 10 00 00 00 48 63 14 b8 48 01 c2 ff e2 53 5b c3 c3 "
+
 static const struct example x86[] = {
 	/* push %rbx; call .+0x1000; pop %rbx; ret */
 	{ "push and pop",
@@ -216,33 +223,24 @@ static const struct example x86[] = {
 	{ "an addition that begins with a zero, in a gap",
 	  "c3 90 e8 fb 0f 00 00 00 d8 5b c3 c3",
 	  "0 sp+8, 1 none, 11 sp+8" },
-	/*
-	 * cmp $1,%edi; ja 3f; lea 4f(%rip),%rax; movslq (%rax,%rdi,4),%rdx; add %rax,%rdx;
-	 * jmp *%rdx; 1: push %rbx; pop %rbx; 2: ret; 3: ret; nop; nop; nop; 4: .long 1b - 4b,
-	 * 2b - 4b
-	 */
+	/* nop; nop; nop; 4: .long 1b - 4b, 2b - 4b */
 	{ "a jump table",
-	  "83 ff 01 77 13 48 8d 05 10 00 00 00 48 63 14 b8 48 01 c2 ff e2 "
-	  "53 5b c3 c3 90 90 90 f9 ff ff ff fb ff ff ff",
+	  SWITCH("01") "90 90 90 f9 ff ff ff fb ff ff ff",
 	  "0 sp+8, 22 sp+16, 23 sp+8, 25 none" },
-	/* cmp $2,%edi; ...; .long 1b - 4b, 2b - 4b, 1b + 1 - 4b */
+	/* ...; .long 1b - 4b, 2b - 4b, 1b + 1 - 4b */
 	{ "a jump table that leads to one place with two depths",
-	  "83 ff 02 77 13 48 8d 05 10 00 00 00 48 63 14 b8 48 01 c2 ff e2 "
-	  "53 5b c3 c3 90 90 90 f9 ff ff ff fb ff ff ff fa ff ff ff",
+	  SWITCH("02") "90 90 90 f9 ff ff ff fb ff ff ff fa ff ff ff",
 	  "none" },
 	{ "a jump table that ends where other data begins",
-	  "83 ff 02 77 13 48 8d 05 10 00 00 00 48 63 14 b8 48 01 c2 ff e2 "
-	  "53 5b c3 c3 90 90 90 f9 ff ff ff fb ff ff ff fa ff ff ff",
+	  SWITCH("02") "90 90 90 f9 ff ff ff fb ff ff ff fa ff ff ff",
 	  "0 sp+8, 22 sp+16, 23 sp+8, 25 none", 0, 36 },
-	/* cmp $2,%edi; ...; .long 1b - 4b, 2b - 4b, 3b + 1 - 4b */
+	/* ...; .long 1b - 4b, 2b - 4b, 3b + 1 - 4b */
 	{ "a jump table with an entry that leads to the end",
-	  "83 ff 02 77 13 48 8d 05 10 00 00 00 48 63 14 b8 48 01 c2 ff e2 "
-	  "53 5b c3 c3 90 90 90 f9 ff ff ff fb ff ff ff fd ff ff ff",
+	  SWITCH("02") "90 90 90 f9 ff ff ff fb ff ff ff fd ff ff ff",
 	  "0 sp+8, 22 sp+16, 23 sp+8, 25 none" },
-	/* cmp $2,%edi; ...; 3: ret; push %rax; jmp .; 4: .long 1b - 4b, 2b - 4b, 3b + 1 - 4b */
+	/* push %rax; jmp .; 4: .long 1b - 4b, 2b - 4b, 3b + 1 - 4b */
 	{ "a jump table with an entry that leads to what never returns",
-	  "83 ff 02 77 13 48 8d 05 10 00 00 00 48 63 14 b8 48 01 c2 ff e2 "
-	  "53 5b c3 c3 50 eb fe f9 ff ff ff fb ff ff ff fd ff ff ff",
+	  SWITCH("02") "50 eb fe f9 ff ff ff fb ff ff ff fd ff ff ff",
 	  "0 sp+8, 22 sp+16, 23 sp+8, 25 none" },
 };
 
