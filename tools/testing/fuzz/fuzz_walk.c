@@ -383,7 +383,8 @@ static bool is_same_frame(const struct sfu_frame *a, const struct sfu_frame *b)
 {
 	return a->ip == b->ip && a->sp == b->sp && a->fp == b->fp &&
 	       a->is_activation == b->is_activation && a->sp_unverified == b->sp_unverified &&
-	       a->by_kept_fp == b->by_kept_fp && a->regs == b->regs && a->sigcontext == b->sigcontext;
+	       a->by_kept_fp == b->by_kept_fp && a->regs == b->regs &&
+	       a->sigcontext == b->sigcontext;
 }
 
 static void check_stop(const struct sfu_walk *walk, const struct sfu_walk *last,
