@@ -18,7 +18,7 @@
 #define PART_MIN	256
 
 /* Where code computes more addresses of data, no table of places to jump to is read. */
-#define NR_LABELS_MAX	(1u << 20)
+#define NR_LABELS_MAX	0x100000
 
 /* No compiler makes longer names. */
 #define NAME_LEN_MAX	16384
