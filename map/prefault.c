@@ -19,7 +19,6 @@
 #include <linux/fs.h>
 #include <linux/highmem.h>
 #include <linux/hugetlb.h>
-#include <linux/magic.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
 #include <linux/sched/signal.h>
@@ -27,6 +26,7 @@
 #include <linux/userfaultfd_k.h>
 
 #include "map/scan.h"
+#include "sframe_file_system.h"
 
 /* Pages mapped by one call. Halved, more calls; doubled, preemption is disabled for longer. */
 #define PAGES_AT_ONCE	64UL
@@ -37,36 +37,18 @@
 /* Pages read ahead by one call. Between two calls, a fatal signal stops the read-ahead. */
 #define PAGES_AHEAD	512UL
 
-/* <linux/magic.h> lacks these magic numbers, at least in some kernels. */
-#define GFS2_MAGIC		0x01161970
-#ifndef BCACHEFS_SUPER_MAGIC
-#define BCACHEFS_SUPER_MAGIC	0xca451a4e
-#endif
-#ifndef OCFS2_SUPER_MAGIC
-#define OCFS2_SUPER_MAGIC	0x7461636f
-#endif
-
 /*
- * Returns true if page faults and read-ahead are allowed to wait for the file system of @file: it
- * has a disk, which the kernel itself reads. A user process may serve FUSE, also for a block
- * device. Servers on a network, and other machines of a cluster, may never answer. Page faults of
- * bcachefs wait for direct writes, which may wait for memory that a user process serves.
+ * Returns true if page faults and read-ahead are allowed to wait for the file system of @file: one
+ * that the kernel reads from a disk, and that has been examined. A user process may serve FUSE,
+ * also for a block device. Servers on a network, and other machines of a cluster, may never answer.
  */
 static bool has_trusted_io(const struct file *file)
 {
 	const struct super_block *sb = file_inode(file)->i_sb;
 
-	switch (sb->s_magic) {
-	case BTRFS_SUPER_MAGIC:		/* btrfs has disks, but no s_bdev */
-		return true;
-	case BCACHEFS_SUPER_MAGIC:
-	case FUSE_SUPER_MAGIC:
-	case GFS2_MAGIC:
-	case OCFS2_SUPER_MAGIC:
-		return false;
-	default:
-		return sb->s_type->fs_flags & FS_REQUIRES_DEV && sb->s_bdev;
-	}
+	/* btrfs has disks, but no s_bdev. */
+	return sb->s_magic == BTRFS_SUPER_MAGIC ||
+	       (sframe_tells_changes(sb->s_magic) && sb->s_bdev);
 }
 
 /*
