@@ -92,9 +92,6 @@ enum sfu_call {
 enum sfu_call sfu_arch_read_call(struct sfu_walk *walk, unsigned long ra,
 				 unsigned long *where);
 
-/* Returns true if the rt_sigreturn stub is at @addr. */
-bool sfu_arch_is_sigreturn(struct sfu_walk *walk, unsigned long addr);
-
 /*
  * Sets @slot to the address of the word through which the PLT slot at @addr jumps; to 0 if other
  * code is at @addr. Returns false if the code cannot be read.

@@ -32,5 +32,5 @@ bool sfu_call_is_before(struct sfu_walk *walk, unsigned long ra)
 /* Returns true if a call ends at @ra, or @ra is the rt_sigreturn stub: functions return there. */
 bool sfu_call_may_return_to(struct sfu_walk *walk, unsigned long ra)
 {
-	return sfu_call_is_before(walk, ra) || sfu_arch_is_sigreturn(walk, ra);
+	return sfu_call_is_before(walk, ra) || sfu_signal_is_stub_at(walk, ra);
 }

@@ -47,7 +47,7 @@ unsigned int sfu_chain_follow(struct sfu_walk *walk, u64 *ips, unsigned int max)
 	struct sfu_range *outer, *range = sfu_walk_range_of(walk, frame);
 	unsigned int nr;
 
-	if (!range || !max || sfu_arch_is_sigreturn(walk, frame->ip))
+	if (!range || !max || sfu_signal_is_stub_at(walk, frame->ip))
 		return 0;
 	for (nr = 0; nr < max; nr++) {
 		if (range->keeps_fp != SFRAME_KEEPS_FP_YES || sfu_is_known_entrypoint(walk) ||

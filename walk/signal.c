@@ -60,6 +60,14 @@ enum sfu_stop sfu_signal_step(struct sfu_walk *walk)
 	return SFU_STOP_NONE;
 }
 
+/* Returns true if the rt_sigreturn stub is at @addr. */
+bool sfu_signal_is_stub_at(struct sfu_walk *walk, unsigned long addr)
+{
+	u8 code[SFU_ARCH_SIGRETURN_BYTES];
+
+	return sfu_walk_read_code(walk, code, addr, sizeof(code)) && sfu_arch_is_stub(code);
+}
+
 /*
  * Returns true if the ip is in the rt_sigreturn stub: at its start, where a signal handler returns
  * to; at its system call, if the stub was sampled or interrupted by another signal; or at its end,
@@ -70,8 +78,8 @@ bool sfu_signal_is_at_return(struct sfu_walk *walk)
 	const struct sfu_frame *frame = &walk->frame;
 	const bool is_in_call = frame->regs && sfu_arch_calls_sigreturn(frame->regs);
 
-	return sfu_arch_is_sigreturn(walk, frame->ip) ||
+	return sfu_signal_is_stub_at(walk, frame->ip) ||
 	       ((is_in_call || frame->sigcontext) &&
-		sfu_arch_is_sigreturn(walk, frame->ip - SFU_ARCH_SIGRETURN_CALL)) ||
-	       (is_in_call && sfu_arch_is_sigreturn(walk, frame->ip - SFU_ARCH_SIGRETURN_BYTES));
+		sfu_signal_is_stub_at(walk, frame->ip - SFU_ARCH_SIGRETURN_CALL)) ||
+	       (is_in_call && sfu_signal_is_stub_at(walk, frame->ip - SFU_ARCH_SIGRETURN_BYTES));
 }

@@ -93,6 +93,7 @@ enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
 enum sfu_stop sfu_fast_callers(struct sfu_walk *walk, u64 *ips, unsigned int max, unsigned int *nr);
 
 /* walk/signal.c */
+bool sfu_signal_is_stub_at(struct sfu_walk *walk, unsigned long addr);
 bool sfu_signal_is_at_return(struct sfu_walk *walk);
 enum sfu_stop sfu_signal_step(struct sfu_walk *walk);
 

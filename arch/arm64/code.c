@@ -105,14 +105,6 @@ enum sfu_call sfu_arch_read_call(struct sfu_walk *walk, unsigned long ra,
 	return is(insn_at(code), BLR_ANY) ? SFU_CALL_REGISTER : SFU_CALL_NONE;
 }
 
-bool sfu_arch_is_sigreturn(struct sfu_walk *walk, unsigned long addr)
-{
-	u8 code[SFU_ARCH_SIGRETURN_BYTES];
-
-	return sfu_walk_read_code(walk, code, addr, sizeof(code)) &&
-	       sfu_arch_is_stub(code);
-}
-
 /* ---- PLT slots ---- */
 
 #define PLT_BYTES	24	/* longest slot: with bti and with autia1716 (-z pac-plt) */

@@ -108,13 +108,6 @@ enum sfu_call sfu_arch_read_call(struct sfu_walk *walk, unsigned long ra,
 	return sfu_x86_follows_indirect_call(end) ? SFU_CALL_REGISTER : SFU_CALL_NONE;
 }
 
-bool sfu_arch_is_sigreturn(struct sfu_walk *walk, unsigned long addr)
-{
-	u8 code[SFU_ARCH_SIGRETURN_BYTES];
-
-	return sfu_walk_read_code(walk, code, addr, sizeof(code)) && sfu_arch_is_stub(code);
-}
-
 /* ---- PLT slots ---- */
 
 /* [endbr64;] [bnd] jmp *disp(%rip). mold: endbr64; mov $index,%r11d; jmp *disp(%rip) */
