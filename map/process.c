@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A process: its map, and what events report to its next scan. */
+/* struct sfu_process: the map of a process, and what hooks report to the next scan of it. */
 #include <linux/mm.h>
 #include <linux/slab.h>
 
@@ -34,7 +34,7 @@ struct sfu_map *sfu_process_get_map(struct sfu_process *process)
 	return map && refcount_inc_not_zero(&map->refs) ? map : NULL;
 }
 
-/* Until the next scan, an event that maps a file between @start and @end requests a scan. */
+/* Until the next scan, mmap() of a file between @start and @end requests a scan of the process. */
 void sfu_process_await(struct sfu_process *process, unsigned long start, unsigned long end)
 {
 	unsigned long first = READ_ONCE(process->vma_hints.await_start);
@@ -43,7 +43,7 @@ void sfu_process_await(struct sfu_process *process, unsigned long start, unsigne
 	WRITE_ONCE(process->vma_hints.await_end, max(READ_ONCE(process->vma_hints.await_end), end));
 }
 
-/* Removes @map from a process. Returns false if the process has another map by now. */
+/* Removes @map from a process. Returns false if the process has another map, or none, by now. */
 static bool drop_map(struct sfu_process *process, struct sfu_map *map)
 {
 	if (unrcu_pointer(cmpxchg(&process->map, RCU_INITIALIZER(map), NULL)) != map)
@@ -53,9 +53,9 @@ static bool drop_map(struct sfu_process *process, struct sfu_map *map)
 }
 
 /*
- * Called after the process has unmapped the addresses from @start up to @end. Marks their ranges as
- * unmapped. If a parent, child or scan has the map, too, or too many ranges would be marked, drops
- * the map instead, and returns false: then the process needs a scan.
+ * Called after the process has unmapped the addresses from @start up to @end. Marks the ranges of
+ * its map there as unmapped. If a parent, child or scan has the map, too, or too many ranges would
+ * be marked, drops the map instead, and returns false: then the process needs a scan.
  */
 bool sfu_process_unmap(struct sfu_process *process, unsigned long start, unsigned long end)
 {
@@ -69,14 +69,14 @@ bool sfu_process_unmap(struct sfu_process *process, unsigned long start, unsigne
 			sfu_process_await(process, start, end);
 		return true;
 	}
-	/* If a scan has published another map meanwhile, that map does not have these addresses. */
+	/* If a scan has published another map meanwhile, it does not have the unmapped code. */
 	if (!drop_map(process, map))
 		return true;
 	WRITE_ONCE(process->inherited.map, NULL);
 	return false;
 }
 
-/* Publishes a new map, and takes over the reference of the caller. */
+/* Makes @map the map of the process, for all later walks. Takes over the caller's reference. */
 void sfu_process_publish(struct sfu_process *process, struct sfu_map *map)
 {
 	struct sfu_map *last;
@@ -97,6 +97,6 @@ void sfu_process_drop_inherited(struct sfu_process *process)
 	if (process->inherited.matches)
 		return;
 	drop_map(process, READ_ONCE(process->inherited.map));
-	/* Cleared after the map: a walk that has read the parent's map must find it inherited. */
+	/* Cleared last: a walk that has read the parent's map must find it inherited. */
 	smp_store_release(&process->inherited.map, NULL);
 }

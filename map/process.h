@@ -3,16 +3,16 @@
  * The objects of the module: who makes each, who holds references to it, and when it ends. Objects
  * with references are freed an RCU grace period after the last reference is put.
  *
- * struct sfu_walk: the unwinding of one stack. On the kernel stack of the hook that perf calls; it
- *	reads a map under RCU, without a reference.
- * struct sfu_row_cache: rows that walks on one processor have found. As long as the module.
+ * struct sfu_walk: the unwinding of one stack. It is on the kernel stack of the hook that perf
+ *	calls, and reads a map under RCU, without a reference.
+ * struct sfu_row_cache: rows that walks on one processor have found. It ends with the module.
  * struct sfu_process: what is known about one mm. Allocated in advance (map/spares.c). The first
  *	sample, execve(), or fork() of a process with a map adds it to the hash table of processes
  *	(map/processes.c). References: the hash table, until exit_mmap() or ten seconds after the
  *	last sample of any process; a pending request; a scan.
- * struct sfu_request: asks the tasks of one process for a scan (map/request.c). A member of struct
- *	sfu_process; pending from a sample or an event (a call of mmap() or fork(), map/event.c)
- *	to the scan, the end of the process, or the unloading of the module.
+ * struct sfu_request: the request for a scan of one process (map/request.c), in its sfu_process.
+ *	Pending from a sample, or a call of mmap(), munmap() or fork() (map/event.c), to the scan,
+ *	the end of the process, or the unloading of the module.
  * struct sfu_scan: a scan of a process, by one of its tasks, on the kernel stack of this task.
  * struct sfu_map: the executable code of one process, made by a scan. References: the process,
  *	until the next scan replaces the map or munmap() removes it; children that inherit the map
@@ -48,15 +48,15 @@ struct task_struct;
 struct vm_area_struct;
 
 /*
- * For allocations by a task on its way to user mode: charged to its control group. If there is no
- * memory they fail, and do not call the OOM killer.
+ * Flags of allocations that a task makes before it returns to user mode: charged to its control
+ * group. If memory is short they fail, and do not call the OOM killer.
  */
 #define SFU_GFP_TASK	(GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
 
-/* Why a process is scanned: the higher the value, the more the scan examines. */
+/* Why a process is scanned. The higher the value, the more the scan examines. */
 enum sfu_scan_reason {
 	SFU_SCAN_NONE,		/* no scan is requested */
-	SFU_SCAN_NEW_CODE,	/* an event: code was mapped or unmapped, or a child forked */
+	SFU_SCAN_NEW_CODE,	/* code was mapped or unmapped, or a child was forked */
 	SFU_SCAN_SAMPLE,	/* a sample found the map missing, incomplete or outdated */
 };
 
@@ -66,21 +66,22 @@ enum sfu_scan_reason {
  * be lost. A scan writes the other members under &sfu_process.lock.
  */
 struct sfu_quota {
-	s64	scan_at;	/* no scan before this time; an event waits longer */
+	s64	scan_at;	/* no scan before this time; one for mmap(), fork() waits longer */
 	s64	sample_at;	/* no scan for a sample before this time */
-	s64	wait;		/* delay of @sample_at after a scan that found nothing new */
-	s64	began_at;	/* time of execve() or fork(); 0: the process is older */
-	u8	event_scans;	/* scans that events may still request */
-	u8	nr_sample_scans; /* scans for samples so far, at most SAMPLE_SCANS_MAX */
+	s64	wait;		/* by how much a scan that finds nothing new delays @sample_at */
+	s64	began_at;	/* time of execve() or fork(); 0: unknown, as if long ago */
+	u8	event_scans;	/* scans that mmap(), munmap() and fork() may still request */
+	u8	nr_sample_scans; /* number of scans for samples, at most SAMPLE_SCANS_MAX */
 };
 
 /*
- * Scans for events that a process may have without a sample; a library takes two. Halved, programs
- * with many libraries lose first samples; doubled, processes without samples are scanned longer.
+ * Maximum of scans that mmap(), munmap() and fork() may request in a process without a sample;
+ * loading a library takes two. With half, programs with many libraries lose first samples; with the
+ * double, more scans are wasted on processes that are never sampled.
  */
 #define SFU_EVENT_SCANS_MAX	48
 
-/* Lets events request one more scan after a sample. Any context, NMI included. */
+/* After a sample, mmap() or fork() may request one more scan of the process. Any context. */
 static inline void sfu_quota_count_sample(struct sfu_quota *quota)
 {
 	unsigned int event_scans = READ_ONCE(quota->event_scans);
@@ -89,37 +90,37 @@ static inline void sfu_quota_count_sample(struct sfu_quota *quota)
 		WRITE_ONCE(quota->event_scans, event_scans + 1);
 }
 
-/* The one request to scan a process, see map/request.c. @lock is taken with interrupts disabled. */
+/* The request for a scan of one process: map/request.c. @lock is taken with interrupts disabled. */
 struct sfu_request {
-	struct callback_head	work;		/* task work that scans, pending in @holder */
-	struct irq_work		irq_work;	/* adds @work to @sampled after a sample */
-	struct task_struct	*sampled;	/* sampled task, with a reference; or NULL */
+	struct callback_head	work;		/* task work that scans, pending in task @holder */
+	struct irq_work		irq_work;	/* after a sample, gives @work to task @sampled */
+	struct task_struct	*sampled;	/* the sampled task, with a reference; or NULL */
 	raw_spinlock_t		lock;		/* protects the members below */
-	struct task_struct	*holder;	/* task that has @work pending; or NULL */
-	enum sfu_scan_reason	reason;		/* the highest reason since the last scan */
-	bool			is_closed;	/* the process has ended: no requests */
+	struct task_struct	*holder;	/* the task that has @work pending; or NULL */
+	enum sfu_scan_reason	reason;		/* highest reason for a scan since the last scan */
+	bool			is_closed;	/* the process was removed: request no scan of it */
 };
 
-/* A process that was sampled or forked, or has called execve(), during profiling; or a spare. */
+/* A process that was sampled, was forked or called execve() during profiling; or a spare entry. */
 struct sfu_process {
 	union {
 		struct hlist_node	node;	/* in the hash table of processes */
 		struct llist_node	spare;	/* in the list of spare processes */
 	};
-	struct mm_struct	*mm;		/* the mm: compared, never dereferenced */
-	u64			number;		/* identifies the mm; never used twice */
-	refcount_t		refs;		/* held by the hash table, each request and scan */
-	struct mutex		lock;		/* held by a scan; taken by trylock only */
-	struct sfu_map __rcu	*map;		/* or NULL; any context but NMI may remove it */
+	struct mm_struct	*mm;		/* its mm; compared, never dereferenced */
+	u64			number;		/* number of the mm that no other mm ever gets */
+	refcount_t		refs;		/* references: hash table, requests and scans */
+	struct mutex		lock;		/* held during a scan; taken by trylock only */
+	struct sfu_map __rcu	*map;		/* NULL: none; any context but NMI may remove it */
 	struct {
-		struct sfu_map	*map;		/* parent's map, as long as the child has it */
-		bool		matches;	/* the VMAs of the child match the parent's map */
+		struct sfu_map	*map;		/* map of the parent, while this child has it */
+		bool		matches;	/* this map describes the VMAs of the child, too */
 	}			inherited;
 	struct sfu_quota	quota;		/* when the process may be scanned */
 	/*
-	 * Reports of events for the next scan. Events set @has_new_code under mmap_lock held for
-	 * writing, scans clear it under mmap_lock held for reading. The last scan missed sections
-	 * between @await_start and @await_end: an event that maps a file there requests a scan.
+	 * What hooks report to the next scan. @has_new_code: code was mapped; mmap() sets it with
+	 * mmap_lock held for writing, scans clear it with mmap_lock held for reading. The last scan
+	 * missed sections between @await_start and @await_end: mmap() there requests a scan.
 	 */
 	struct {
 		bool		has_new_code;
@@ -127,15 +128,15 @@ struct sfu_process {
 		unsigned long	await_end;
 	}			vma_hints;
 	/*
-	 * Tables for code that a JIT generates. @tables is changed under @lock, and read under RCU.
-	 * Walks store the address of code without data in @asked_addr, but not before @ask_at; a
-	 * scan then requests a table for it. @ask_wait doubles each time, until a table is loaded.
+	 * Tables for code that a JIT compiler makes. @tables is changed under @lock, and read under
+	 * RCU. Walks store the address of code without rows in @asked_addr, but not before @ask_at;
+	 * a scan then requests a table for it. @ask_wait doubles each time, until one is loaded.
 	 */
 	struct {
 		struct list_head	tables;
-		unsigned long		asked_addr;	/* address of the code, or 0 */
+		unsigned long		asked_addr;	/* address of code without rows, or 0 */
 		unsigned long		ask_at;		/* in jiffies */
-		unsigned long		ask_wait;	/* delay of @ask_at, in jiffies */
+		unsigned long		ask_wait;	/* delay from request to @ask_at, jiffies */
 	}			jit;
 	struct sfu_request	request;
 	struct rcu_head		rcu;
@@ -152,8 +153,8 @@ static inline struct sfu_map *sfu_process_map(const struct sfu_process *process)
 }
 
 /*
- * Returns the map as sfu_process_map(). Sets @is_inherited if the map is the parent's: then a walk
- * must not write to it, because the child may have changed its own copy of the memory.
+ * Returns the map as sfu_process_map() does. Sets @is_inherited if it is the map of the parent: a
+ * walk must not write to it, because the child may have changed its own copy of the memory.
  */
 static inline struct sfu_map *sfu_process_walk_map(const struct sfu_process *process,
 						   bool *is_inherited)
@@ -161,24 +162,24 @@ static inline struct sfu_map *sfu_process_walk_map(const struct sfu_process *pro
 	const struct sfu_map *inherited;
 	struct sfu_map *map;
 
-	/* Read before the map: sfu_process_publish() writes the two in the opposite order. */
+	/* Read inherited.map before the map: sfu_process_publish() writes them in reverse order. */
 	inherited = process ? smp_load_acquire(&process->inherited.map) : NULL;
 	map = sfu_process_map(process);
 	*is_inherited = map && map == inherited;
 	return map;
 }
 
-/* map/process.c: called in any context but NMI; they do not sleep. */
+/* map/process.c: these functions are called in any context but NMI, and do not sleep. */
 void sfu_process_await(struct sfu_process *process, unsigned long start, unsigned long end);
 bool sfu_process_unmap(struct sfu_process *process, unsigned long start, unsigned long end);
 void sfu_process_put(struct sfu_process *process);
 
-/* Called in task context; sfu_process_publish() under &sfu_process.lock. */
+/* These functions are called in task context; sfu_process_publish() under &sfu_process.lock. */
 struct sfu_map *sfu_process_get_map(struct sfu_process *process);
 void sfu_process_drop_inherited(struct sfu_process *process);
 void sfu_process_publish(struct sfu_process *process, struct sfu_map *map);
 
-/* map/quota.c: called in any context, NMI included. */
+/* map/quota.c: this function is called in any context, NMI included. */
 bool sfu_quota_may_scan(const struct sfu_quota *quota, enum sfu_scan_reason reason);
 
 /* Called under &sfu_process.lock. */
@@ -187,11 +188,11 @@ void sfu_quota_charge(struct sfu_quota *quota, enum sfu_scan_reason reason, s64 
 void sfu_quota_charge_lost(struct sfu_quota *quota, enum sfu_scan_reason reason);
 void sfu_quota_delay_samples(struct sfu_quota *quota, bool found_new);
 
-/* map/request.c: called in any context, NMI included, under RCU. */
+/* map/request.c: these functions are called in any context, NMI included, under RCU. */
 void sfu_request_init(struct sfu_request *request);
 void sfu_request_for_sample(struct sfu_process *process);
 
-/* Called in any context but NMI; they do not sleep. */
+/* These functions are called in any context but NMI, and do not sleep. */
 void sfu_request_for_event(struct sfu_process *process, struct task_struct *task);
 void sfu_request_close(struct sfu_process *process);
 struct callback_head *sfu_cancel_task_work(struct task_struct *task, struct callback_head *work,
@@ -201,7 +202,7 @@ struct callback_head *sfu_cancel_task_work(struct task_struct *task, struct call
 /* Called in task context. */
 void sfu_request_exit(void);
 
-/* map/spares.c: called in any context, NMI included, under the lock of the hash table. */
+/* map/spares.c: called in any context, NMI included, under the lock of the process table. */
 struct sfu_process *sfu_spares_take(void);
 
 /* Called in task context; may sleep. */
@@ -209,11 +210,11 @@ void sfu_spares_refill(unsigned int nr);
 int sfu_spares_init(void);
 void sfu_spares_exit(void);
 
-/* map/processes.c: called in any context, under RCU. */
+/* map/processes.c: these functions are called in any context, NMI included, under RCU. */
 struct sfu_process *sfu_processes_find(struct mm_struct *mm);
 struct sfu_process *sfu_processes_add(struct mm_struct *mm, struct sfu_map *map);
 
-/* Called in any context but NMI; they do not sleep. */
+/* These functions are called in any context but NMI, and do not sleep. */
 void sfu_processes_end(struct mm_struct *mm);
 
 /* Called in task context; may sleep. */
@@ -223,7 +224,7 @@ void sfu_processes_open(void);
 void sfu_processes_close(void);
 void sfu_processes_exit(void);
 
-/* map/event.c: called by the hooks and by tests. Task context; preemption may be disabled. */
+/* map/event.c: called by hooks and tests, in task context, maybe with preemption disabled. */
 void sfu_event_mmap(struct vm_area_struct *vma);
 void sfu_event_unmap(struct vm_area_struct *vma);
 void sfu_event_fork(struct task_struct *child);
@@ -232,7 +233,7 @@ void sfu_event_fork(struct task_struct *child);
 int sfu_event_set_hooks(void);
 void sfu_event_remove_hooks(void);
 
-/* map/watch.c: called in any context, NMI included. */
+/* map/watch.c: these functions are called in any context, NMI included. */
 bool sfu_watch_sample(void);
 bool sfu_watch_is_idle(unsigned long now);
 bool sfu_watch_expects_samples(void);

@@ -2,9 +2,9 @@
 /*
  * The hash table of processes: a sample finds its process by the mm, under RCU.
  *
- * Processes are in the table only while the hooks of events are set. The hook of exit_mmap()
- * removes a process before its mm is freed. So an mm in the table is never mistaken for a later mm
- * at its address. A process is freed an RCU grace period after its last reference.
+ * Processes are in the table only while mmap(), munmap(), fork() and exit are hooked. The hook of
+ * exit_mmap() removes a process before its mm is freed. So an mm in the table is never mistaken for
+ * a later mm at its address. A process is freed an RCU grace period after its last reference.
  */
 #include <linux/hashtable.h>
 #include <linux/mm.h>
@@ -13,12 +13,12 @@
 #include "map/scan.h"
 #include "sframe_stats.h"
 
-/* Attempts to take processes_lock. Halved, samples on large machines more often add no process. */
+/* Attempts of a sample to take processes_lock. With half, more samples fail on large machines. */
 #define LOCK_TRIES	200
 
 static DEFINE_HASHTABLE(processes, 12);
 
-/* Protects the variables below and writes to the hash table, with interrupts disabled. */
+/* Protects writes to the hash table, and the variables below. Taken with interrupts disabled. */
 static DEFINE_RAW_SPINLOCK(processes_lock);
 static bool is_open;
 static u64 last_number;
@@ -46,7 +46,7 @@ static struct sfu_process *add_locked(struct mm_struct *mm, struct sfu_map *map)
 		return NULL;
 	process->mm = mm;
 	process->number = ++last_number;
-	/* A sample passes no map. Its process may be old: 0 stands for a high age. */
+	/* A sample passes no map, and its process may be old: 0 makes it count as old. */
 	process->quota.began_at = map ? ktime_get_mono_fast_ns() : 0;
 	process->quota.event_scans = SFU_EVENT_SCANS_MAX;
 	sfu_request_init(&process->request);
@@ -57,9 +57,9 @@ static struct sfu_process *add_locked(struct mm_struct *mm, struct sfu_map *map)
 }
 
 /*
- * Adds the process of @mm, which has users, with @map, which may be NULL. Takes over the reference
- * of the map. Returns NULL if the table has the process already or is closed, no spare process is
- * left, or processes_lock is not free.
+ * Adds the process of @mm, which has users, to the hash table. Takes over the caller's reference of
+ * @map, which may be NULL. Returns NULL if the table has the process already or is closed, no spare
+ * process is left, or processes_lock is not free.
  */
 struct sfu_process *sfu_processes_add(struct mm_struct *mm, struct sfu_map *map)
 {
@@ -68,8 +68,8 @@ struct sfu_process *sfu_processes_add(struct mm_struct *mm, struct sfu_map *map)
 	unsigned int i;
 
 	/*
-	 * Another CPU soon releases the lock: an event, which passes a map, waits for that. A
-	 * sample passes no map, and gives up: in an NMI it may have interrupted the holder.
+	 * The hooks of mmap() and fork() pass a map, and wait until another CPU releases the lock.
+	 * A sample passes no map, and gives up: in an NMI it may have interrupted the holder.
 	 */
 	for (i = 0; !raw_spin_trylock_irqsave(&processes_lock, flags); i++) {
 		if (!map && i == LOCK_TRIES)
@@ -94,12 +94,12 @@ static void remove_process(struct sfu_process *process)
 	if (!was_known)
 		return;
 	sfu_request_close(process);
-	/* Drop the map now: if only one process is left that has the map, events may change it. */
+	/* Drop the map now: munmap() changes a map only if no other process has it, too. */
 	sfu_map_put(unrcu_pointer(xchg(&process->map, NULL)));
 	sfu_process_put(process);
 }
 
-/* Called when @mm has no user any more. Only users add its process, so it is not added again. */
+/* Removes the process of @mm, which has no users left. Only users add it, so it stays removed. */
 void sfu_processes_end(struct mm_struct *mm)
 {
 	struct sfu_process *process;
@@ -110,7 +110,7 @@ void sfu_processes_end(struct mm_struct *mm)
 		remove_process(process);
 }
 
-/* Returns the process of @mm, added if needed, with a reference; or NULL. */
+/* Returns the process of @mm, which is added if needed, with a reference; or NULL. */
 struct sfu_process *sfu_processes_get(struct mm_struct *mm)
 {
 	struct sfu_process *process;
@@ -120,7 +120,7 @@ struct sfu_process *sfu_processes_get(struct mm_struct *mm)
 	return process && refcount_inc_not_zero(&process->refs) ? process : NULL;
 }
 
-/* Scans current at once, as for a sample. Returns as sfu_scan(), or -ENOMEM. */
+/* Scans the process of current at once, as after a sample. Returns as sfu_scan(), or -ENOMEM. */
 int sfu_processes_scan(struct mm_struct *mm)
 {
 	struct sfu_process *process = sfu_processes_get(mm);
@@ -134,14 +134,14 @@ int sfu_processes_scan(struct mm_struct *mm)
 	return err;
 }
 
-/* Allows processes to be added. The caller has set the hooks of events. */
+/* Allows processes to be added to the table. The caller has set the hooks (map/event.c). */
 void sfu_processes_open(void)
 {
 	scoped_guard(raw_spinlock_irq, &processes_lock)
 		is_open = true;
 }
 
-/* Removes all processes, and refuses new ones. Then the caller removes the hooks of events. */
+/* Removes all processes, and adds no new ones. Then the caller removes the hooks (map/event.c). */
 void sfu_processes_close(void)
 {
 	struct sfu_process *process;
@@ -150,7 +150,7 @@ void sfu_processes_close(void)
 	scoped_guard(raw_spinlock_irq, &processes_lock)
 		is_open = false;
 	for (i = 0; i < HASH_SIZE(processes); i++) {
-		/* Under RCU, a removed process stays in memory and keeps its next pointer. */
+		/* Under RCU, a removed process keeps its next pointer: the loop can go on. */
 		scoped_guard(rcu)
 			hlist_for_each_entry_rcu(process, &processes[i], node)
 				remove_process(process);

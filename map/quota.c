@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The quota of a process: after a burst, scans take at most 1/SHARE of its time.
+ * The quota of a process limits its scans: after a burst, they take at most 1/SHARE of the time.
  *
- * A scan for an event is useless if no sample comes. So events may use half of the burst, and the
- * number of their scans is limited until samples come. A new process may end soon. So a scan
- * examines more pages if the process is older, or had more scans for samples.
+ * A scan for mmap(), munmap() or fork() is useless if no sample comes. So these may use half of the
+ * burst, and the number of their scans is limited until samples come. A new process may end soon.
+ * So a scan examines more pages if the process is older, or had more scans for samples.
  */
 #include <linux/minmax.h>
 #include <linux/mm.h>
@@ -14,33 +14,34 @@
 #include "map/process.h"
 
 /*
- * Scans that take BURST ns together delay no scan. With half of BURST or of the share, a process
- * that loads much code waits longer for rows; with the double, scans take twice the time.
+ * Scans that take BURST ns together delay no scan; then T ns of scans delay the next by SHARE * T.
+ * With half of BURST or twice SHARE, a process that loads much code waits longer for rows; with
+ * twice BURST or half of SHARE, scans take twice the time.
  */
 #define SHARE		32
 #define BURST		(3 * (s64)NSEC_PER_MSEC)
 
 /*
- * Delay after a scan that found nothing new, doubled each time. With half of it, twice as many
- * scans find nothing; with twice WAIT_MAX, a page that is read late is found after 2 s.
+ * Delay of the next scan for a sample after a scan that found nothing new; doubled each time. With
+ * half, twice as many scans find nothing; with twice WAIT_MAX, a page may be found 2 s late.
  */
 #define WAIT_MIN	((s64)NSEC_PER_MSEC)
 #define WAIT_MAX	((s64)NSEC_PER_SEC)
 
 /*
- * Least and most bytes of sections that one scan examines; a scan for an event gets the least.
- * Halved, more samples find pages missing; doubled, a scan takes longer.
+ * Least and most bytes of sections that one scan examines; without a sample, it gets the least.
+ * With half, more walks find pages missing; with the double, a scan takes longer.
  */
 #define PREFAULT_MIN	((unsigned long)SZ_64K)
 #define PREFAULT_MAX	((unsigned long)SZ_64M)
-#define SAMPLE_SCANS_MAX	5	/* PREFAULT_MIN << 2 * 5 is PREFAULT_MAX */
-#define PAGE_NS		1000	/* estimated time to map a page */
+#define SAMPLE_SCANS_MAX	5	/* as PREFAULT_MIN << 2 * 5 is PREFAULT_MAX */
+#define PAGE_NS		1000	/* estimated time to map a page, in ns */
 
 bool sfu_quota_may_scan(const struct sfu_quota *quota, enum sfu_scan_reason reason)
 {
 	s64 now;
 
-	/* Most events come after the process has used up its scans for events. */
+	/* Checked before the clock is read: at most events, event_scans is 0. */
 	if (reason != SFU_SCAN_SAMPLE && !READ_ONCE(quota->event_scans))
 		return false;
 	now = ktime_get_mono_fast_ns();
@@ -50,8 +51,8 @@ bool sfu_quota_may_scan(const struct sfu_quota *quota, enum sfu_scan_reason reas
 }
 
 /*
- * Returns how many bytes of sections a scan may examine. For a sample: a page for each 32 us since
- * the process began, but at least PREFAULT_MIN, times 4 for each earlier scan for a sample.
+ * Returns how many bytes of sections a scan may examine. For a sample: one page for each 32 us of
+ * the age of the process, but at least PREFAULT_MIN * 4^n after n scans for samples.
  */
 unsigned long sfu_quota_may_prefault(const struct sfu_quota *quota, enum sfu_scan_reason reason)
 {
@@ -59,7 +60,7 @@ unsigned long sfu_quota_may_prefault(const struct sfu_quota *quota, enum sfu_sca
 
 	if (reason != SFU_SCAN_SAMPLE)
 		return PREFAULT_MIN;
-	/* The age may be negative: this clock may go back a little. */
+	/* The age may be negative: ktime_get_mono_fast_ns() may go back a little. */
 	return clamp(max(age, 0) / SHARE / PAGE_NS * PAGE_SIZE,
 		     PREFAULT_MIN << 2 * quota->nr_sample_scans, PREFAULT_MAX);
 }
@@ -72,7 +73,6 @@ static void use_up_event_scan(struct sfu_quota *quota)
 		WRITE_ONCE(quota->event_scans, event_scans - 1);
 }
 
-/* Charges the quota for a scan that took @cost ns. */
 void sfu_quota_charge(struct sfu_quota *quota, enum sfu_scan_reason reason, s64 cost)
 {
 	s64 saved_since = (s64)ktime_get_mono_fast_ns() - SHARE * BURST;
@@ -84,7 +84,7 @@ void sfu_quota_charge(struct sfu_quota *quota, enum sfu_scan_reason reason, s64 
 		quota->nr_sample_scans++;
 }
 
-/* Charges the quota for a scan that found mmap_lock held by another thread of the process. */
+/* Charges the quota for a scan that has given up because another thread held mmap_lock. */
 void sfu_quota_charge_lost(struct sfu_quota *quota, enum sfu_scan_reason reason)
 {
 	if (reason == SFU_SCAN_SAMPLE)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Requests: the next time a task of the process returns to user mode, it scans the process.
+ * Requests for a scan of a process: the next time one of its tasks returns to user mode, it scans.
  *
  * The scan is task work, so it has the priority and the control group of the process. Each struct
  * sfu_process contains one request: nothing is allocated. Task work of a sleeping task may stay
  * pending for ever. So a later request moves the task work to another task. The end of the process
  * or of the module cancels the request.
  *
- * A sample may come in an NMI, or while the scheduler holds a lock. So it queues an irq work, which
- * adds the task work: before the next user instruction if the sample interrupted user mode.
+ * A sample may come in an NMI, or while the scheduler holds a lock. So it only queues an irq work,
+ * which adds the task work: before the next user instruction if the sample interrupted user mode.
  */
 #define pr_fmt(fmt) "sframe_unwind: " fmt
 
@@ -25,9 +25,9 @@
 #include "sframe_stats.h"
 
 /*
- * Task works that are searched, with interrupts disabled, to move a request to another task: a task
- * may have half a million, one for each file that it closes. A request behind more works stays.
- * Halved, this happens more often; doubled, interrupts are disabled for longer.
+ * Maximum of task works of a task that are searched, with interrupts disabled, to move a request to
+ * another task: it may have half a million, one for each file that it closes. A request behind more
+ * works stays. With half, this is more frequent; with the double, interrupts are off for longer.
  */
 #define TAKE_BACK_MAX	64
 
@@ -72,7 +72,7 @@ struct callback_head *sfu_cancel_task_work(struct task_struct *task, struct call
 	return max_works ? entry : NULL;
 }
 
-/* Cancels the task work in the holder. Returns false if the work will run, or runs already. */
+/* Cancels the task work of a request. Returns false if the work runs already, or will run. */
 static bool take_back(struct sfu_request *request)
 {
 	lockdep_assert_held(&request->lock);
@@ -83,8 +83,8 @@ static bool take_back(struct sfu_request *request)
 }
 
 /*
- * Makes @task the holder of the request, unless the task work of the last holder cannot be
- * cancelled. A request with a holder has a reference of the process.
+ * Makes @task the holder of the request, the task whose task work scans, unless the task work of
+ * the last holder cannot be cancelled. A request with a holder has a reference of the process.
  */
 static void give_request(struct sfu_process *process, struct task_struct *task,
 			 enum sfu_scan_reason reason)
@@ -122,7 +122,7 @@ static void serve_in_task(struct callback_head *work)
 	WRITE_ONCE(request->reason, SFU_SCAN_NONE);
 	is_wanted = !request->is_closed;
 	raw_spin_unlock_irq(&request->lock);
-	/* An exiting task has no mm any more, and after execve() a task has another mm. */
+	/* An exiting task has no mm to scan, and after execve() a task has another mm. */
 	if (is_wanted && current->mm == process->mm)
 		sfu_scan(process, reason);
 	sfu_spares_refill(2);
@@ -151,8 +151,8 @@ void sfu_request_init(struct sfu_request *request)
 
 /*
  * Requests a scan of the process of current: an irq work makes current the holder of the request.
- * Does nothing if current is the holder, another sample makes a request, @process is NULL because
- * no spare process was left, or the quota allows no scan yet: the next sample tries again.
+ * Does nothing if current is the holder, another sample is making a request, @process is NULL
+ * because no spare process was left, or the quota allows no scan yet: the next sample tries again.
  */
 void sfu_request_for_sample(struct sfu_process *process)
 {
@@ -174,10 +174,10 @@ void sfu_request_for_sample(struct sfu_process *process)
 	sfu_count(scan_requests);
 }
 
-/* Requests a scan for an event: @task of the process scans before it enters user mode again. */
+/* After mmap(), munmap() or fork(): lets @task scan the process before it returns to user mode. */
 void sfu_request_for_event(struct sfu_process *process, struct task_struct *task)
 {
-	/* Return early: one system call may change thousands of mappings. */
+	/* Return early if requested already: a system call may change thousands of mappings. */
 	if (READ_ONCE(process->request.holder) == task &&
 	    READ_ONCE(process->request.reason) >= SFU_SCAN_NEW_CODE)
 		return;
@@ -185,10 +185,7 @@ void sfu_request_for_event(struct sfu_process *process, struct task_struct *task
 		give_request(process, task, SFU_SCAN_NEW_CODE);
 }
 
-/*
- * Cancels the request of a process, and refuses later ones. A holder with many other task works
- * keeps the task work, which then runs without a scan.
- */
+/* Cancels the request for a scan, and refuses new ones. Task work that is left does not scan. */
 void sfu_request_close(struct sfu_process *process)
 {
 	struct sfu_request *request = &process->request;
@@ -203,8 +200,8 @@ void sfu_request_close(struct sfu_process *process)
 }
 
 /*
- * Cancels closed requests whose task work is still pending: the task may sleep for ever. A task
- * that has called execve() may have the requests of several processes.
+ * Cancels pending task work of closed requests, because its task may sleep for ever. A task that
+ * has called execve() may have task work of several processes.
  */
 static void take_all_back(void)
 {
@@ -217,7 +214,7 @@ static void take_all_back(void)
 			struct sfu_process *process =
 				container_of(work, struct sfu_process, request.work);
 
-			/* give_request() may run in an irq work, after the holder has exited. */
+			/* Locked: after the holder has exited, give_request() may still run. */
 			raw_spin_lock_irq(&process->request.lock);
 			WRITE_ONCE(process->request.holder, NULL);
 			raw_spin_unlock_irq(&process->request.lock);
@@ -227,7 +224,7 @@ static void take_all_back(void)
 }
 
 /*
- * Waits until no request is pending or being served. No hook and no walk is left, and
+ * Waits until no request for a scan is pending or being served. No hook and no walk is left, and
  * sfu_processes_close() has closed all requests.
  *
  * Tasks may have begun to run their task works, and irq works may be queued. Task works of the

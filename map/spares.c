@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Spare processes, allocated in advance: samples and hooks add processes, but cannot allocate. A
- * task that has scanned a process allocates new spare ones, in its own control group. The task may
- * sleep for ever before that. So if few spare processes are left, a worker allocates some.
+ * Spare entries (struct sfu_process), allocated in advance: samples and hooks add processes, but
+ * cannot allocate. A task that has scanned its process allocates new entries, in its own control
+ * group, but may sleep for ever before that. So if few are left, a worker allocates some.
  */
 #include <linux/irq_work.h>
 #include <linux/llist.h>
@@ -14,8 +14,8 @@
 #include "sframe_stats.h"
 
 /*
- * Spare processes at most. Below the half of them, the worker allocates. Halved, processes lose
- * first samples in a burst of forks; doubled, the module takes another 64 KiB of memory.
+ * Maximum of spare processes. If fewer than half are left, the worker allocates. With half of it,
+ * processes lose first samples in a burst of forks; with the double, 64 KiB more memory is used.
  */
 #define SPARES_MAX	128
 
@@ -53,7 +53,7 @@ static void queue_refill(struct irq_work *irq_work)
 
 static struct irq_work refill_irq_work = IRQ_WORK_INIT_HARD(queue_refill);
 
-/* Returns a spare process, without mm and map, or NULL. */
+/* Returns a spare process, which has no mm and no map yet; or NULL. */
 struct sfu_process *sfu_spares_take(void)
 {
 	struct llist_node *node = llist_del_first(&spares);
