@@ -3,8 +3,8 @@
  * Events: hooks of the kernel functions by which a process maps or unmaps code, forks, or ends.
  *
  * The hooks may run with preemption disabled. They allocate nothing, take raw spinlocks only, and
- * only try the mmap_lock of a child that has not run yet. Their work is bounded. MMU notifiers are
- * not used: a process that has a notifier waits for a grace period when it ends.
+ * try to take mmap_lock only of a child that has not run yet. Their work is bounded. MMU notifiers
+ * are not used: a process that has a notifier waits for a grace period when it ends.
  */
 #define pr_fmt(fmt) "sframe_unwind: " fmt
 
@@ -17,15 +17,16 @@
 #include "table/table.h"
 
 /*
- * Maps with more ranges are not compared with the VMAs of a child, because preemption is disabled.
- * Halved, more children are scanned; doubled, preemption is disabled for longer.
+ * A map with more ranges is not compared with the VMAs of a forked child, because preemption is
+ * disabled. With half, more children are scanned; with the double, it is disabled for longer.
  */
 #define MATCH_MAX_RANGES	64
 
 /*
- * Events request no scan of a process with more mappings, or of a child of a parent with more
- * ranges: such a scan takes long, and a sample may never come. Halved, more processes lose their
- * first sample; doubled, a process that is never sampled may spend more time on one scan.
+ * mmap(), munmap() and fork() request no scan of a process with more than SCAN_EVENT_MAX mappings,
+ * nor fork() of a child whose parent has more than SCAN_CHILD_MAX ranges: the scan takes long, and
+ * a sample may never come. With half, more processes lose their first sample; with the double, a
+ * process that is never sampled may spend more time on one scan.
  */
 #define SCAN_EVENT_MAX		1024
 #define SCAN_CHILD_MAX		256
@@ -36,9 +37,9 @@ static bool has_many_mappings(const struct mm_struct *mm)
 }
 
 /*
- * Called after @vma was mapped or changed, under its mmap_lock. Requests a scan if a file is mapped
- * as code, or where a scan awaits a section. Anonymous code waits for its first sample, as does a
- * running process that is not in the hash table.
+ * Called after @vma was mapped or changed, under mmap_lock. Requests a scan if @vma maps a file as
+ * code, or where the last scan missed a section. Anonymous code waits for its first sample, as does
+ * a running process that is not in the hash table.
  */
 void sfu_event_mmap(struct vm_area_struct *vma)
 {
@@ -50,7 +51,7 @@ void sfu_event_mmap(struct vm_area_struct *vma)
 		return;
 	rcu_read_lock_sched();
 	process = sfu_processes_find(mm);
-	/* execve(): the new program has no code yet, so an empty map is complete. */
+	/* execve(): before this mapping, the new program has no code, as in the empty map. */
 	if (!process && current->in_execve && vma->vm_file)
 		process = sfu_processes_add(mm, sfu_map_get_empty());
 	if (process && (vma->vm_flags & VM_EXEC ||
@@ -95,7 +96,7 @@ static bool matches_child(struct mm_struct *child, const struct sfu_map *map)
 }
 
 /*
- * Returns true if the map that the caller reads after this call has all code that events have
+ * Returns true if the map that the caller reads after this call has all code that mmap() has
  * reported. A scan takes the lock, clears has_new_code, publishes the map, and releases the lock.
  */
 static bool is_map_complete(struct sfu_process *process)
@@ -117,7 +118,7 @@ static bool is_map_complete(struct sfu_process *process)
  * the stack of the parent's fork() call, and leads to code that both processes have.
  *
  * If this scan takes long, or the parent has no scan for events left, the child gets no map, and
- * waits for its first sample: a parent without samples would have all its children scanned.
+ * waits for its first sample: else a parent without samples would have all its children scanned.
  */
 void sfu_event_fork(struct task_struct *child)
 {
@@ -166,13 +167,13 @@ DEFINE_CALLBACK(on_unmap, sfu_event_unmap)
 DEFINE_CALLBACK(on_fork, sfu_event_fork)
 DEFINE_CALLBACK(on_process_end, sfu_processes_end)
 
-/* Hooked kernel functions. The module cannot load if a required function cannot be hooked. */
+/* The hooked kernel functions. If a required one cannot be hooked, the module does not load. */
 static struct event_hook {
 	const char		*function;
 	bool			is_required;
 	struct ftrace_ops	ops;
 } event_hooks[] = {
-	/* The kernel calls it for each VMA that it has removed from the mm. */
+	/* The kernel calls unlink_anon_vmas() for each VMA that it has removed from an mm. */
 	{ "unlink_anon_vmas", true, { .func = on_unmap } },
 	{ "exit_mmap", true, { .func = on_process_end } },
 	{ "perf_event_mmap", false, { .func = on_mmap } },
@@ -187,7 +188,7 @@ void sfu_event_remove_hooks(void)
 		sfu_unhook(&event_hooks[i].ops);
 }
 
-/* Returns 0, or the error of a required hook: then no hook is set. */
+/* Sets all these hooks. Returns 0; or the error of a required hook, and then sets none. */
 int sfu_event_set_hooks(void)
 {
 	unsigned int i;

@@ -20,24 +20,24 @@
 #include "sframe_hook.h"
 
 /*
- * Time from the last sample to the removal of the hooks. Halved, a profiler that samples rarely
- * sets them again and again; doubled, the hooks slow processes down for longer.
+ * Time from the last sample to the removal of the hooks. With half of it, a profiler that samples
+ * rarely sets them again and again; with the double, the hooks slow processes down for longer.
  */
 #define PROFILED_FOR	(10 * HZ)
 
 /*
  * Time without a sample until the count of profilers is reset: perf_event_open() may fail after it
- * has requested call chains, and does not take the request back. Halved, a profiler that samples
- * rarely may lose first samples; doubled, the hooks may stay set for longer.
+ * was counted as a profiler, and is not counted down then. With half of it, a profiler that samples
+ * rarely may lose first samples; with the double, the hooks may stay set for longer.
  */
 #define FORGOTTEN_AFTER	(600 * HZ)
 
 /* Time of the last sample, or of the last change of nr_profilers, in jiffies. */
 static unsigned long profiled_at;
-static atomic_t nr_profilers;		/* profilers that began after the module was loaded */
+static atomic_t nr_profilers;		/* running profilers, begun after the module was loaded */
 static bool is_sampled;			/* a sample has come since a profiler last ended */
 
-/* Returns true if the hooks are to be removed at the time @now, in jiffies. */
+/* Returns true if the hooks are to be removed, as nothing profiles at the time @now, in jiffies. */
 bool sfu_watch_is_idle(unsigned long now)
 {
 	/* Jiffies since the last sample; negative if a sample has come after @now. */
@@ -50,7 +50,7 @@ bool sfu_watch_is_idle(unsigned long now)
 	return !atomic_read(&nr_profilers) && quiet >= PROFILED_FOR;
 }
 
-/* If this is false, hooks that are still set keep the maps correct, but request no scan. */
+/* True if a profiler runs. Else, hooks still set keep maps correct, but request no scan. */
 bool sfu_watch_expects_samples(void)
 {
 	return READ_ONCE(is_sampled) || atomic_read(&nr_profilers);
@@ -58,8 +58,8 @@ bool sfu_watch_expects_samples(void)
 
 static DEFINE_MUTEX(watch_lock);
 static bool is_watching;	/* written under watch_lock */
-static bool is_over;		/* unloading, or ftrace has shut down; under watch_lock */
-static unsigned long start_at;	/* no attempt to set the hooks before; in jiffies */
+static bool is_over;		/* module unloads, or ftrace has shut down; under watch_lock */
+static unsigned long start_at;	/* no attempt to set the hooks before this time, in jiffies */
 
 static void check_watch(struct work_struct *work);
 static DECLARE_DELAYED_WORK(watch_check, check_watch);
@@ -93,7 +93,7 @@ static void stop_watch(void)
 	sfu_event_remove_hooks();
 }
 
-/* If ftrace has shut down, no hook reports that code is unmapped: the watch ends for ever. */
+/* Ends the watch if no profiler is left; for ever if ftrace, and so each hook, has shut down. */
 static void check_watch(struct work_struct *work)
 {
 	guard(mutex)(&watch_lock);
@@ -128,7 +128,7 @@ bool sfu_watch_sample(void)
 {
 	unsigned long now = jiffies;
 
-	/* Samples come on all CPUs: most of them only read these variables. */
+	/* Samples come on all CPUs: only few of them write these variables. */
 	if (now - READ_ONCE(profiled_at) > HZ)
 		WRITE_ONCE(profiled_at, now);
 	if (unlikely(!READ_ONCE(is_sampled)))
@@ -152,13 +152,13 @@ static void start_in_task(struct callback_head *head)
 
 static struct callback_head start_task_work = { .func = start_in_task };
 
-/* Hook of get_callchain_buffers(): perf_event_open() or bpf() requests call chains. */
+/* Hook of get_callchain_buffers(): a profiler begins, by perf_event_open() or bpf(). */
 static void notrace on_profiler(unsigned long ip, unsigned long parent_ip,
 				struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
 	WRITE_ONCE(profiled_at, jiffies);
 	atomic_inc(&nr_profilers);
-	/* Kernel threads do not return to user mode: their first sample sets the hooks. */
+	/* Task work needs a return to user mode. A kernel thread's first sample sets the hooks. */
 	if (READ_ONCE(is_watching) || current->flags & PF_KTHREAD)
 		return;
 	if (!cmpxchg(&starter, NULL, current) &&
@@ -171,7 +171,7 @@ static void notrace on_profiler_end(unsigned long ip, unsigned long parent_ip,
 				    struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
 	WRITE_ONCE(profiled_at, jiffies);
-	/* The next sample of another profiler sets is_sampled again. */
+	/* If another profiler is still running, its next sample sets is_sampled again. */
 	if (atomic_dec_if_positive(&nr_profilers) <= 0)
 		WRITE_ONCE(is_sampled, false);
 }
@@ -179,7 +179,7 @@ static void notrace on_profiler_end(unsigned long ip, unsigned long parent_ip,
 static struct ftrace_ops profiler_ops = { .func = on_profiler };
 static struct ftrace_ops profiler_end_ops = { .func = on_profiler_end };
 
-/* Sets all hooks: a profiler may run already. Returns 0, or the error of a required hook. */
+/* Sets the hooks, as a profiler may run already. Returns 0, or the error of a required hook. */
 int sfu_watch_init(void)
 {
 	int err;
@@ -187,15 +187,15 @@ int sfu_watch_init(void)
 	profiled_at = jiffies;
 	start_at = jiffies;
 	err = start_watch();
-	/* Profilers can be counted only if their end is reported, too. */
+	/* Profilers are counted only if the kernel function that ends them is hooked, too. */
 	if (!err && !sfu_hook(&profiler_end_ops, "put_callchain_buffers"))
 		sfu_hook(&profiler_ops, "get_callchain_buffers");
 	return err;
 }
 
 /*
- * Removes all hooks of events and all processes. The caller has removed the hooks of samples. The
- * task work of @starter is cancelled, or runs and waits for nothing but ftrace. The task exists
+ * Removes all hooks of map/event.c and all processes. The caller has removed the hooks of samples.
+ * The task work of @starter is cancelled, or runs and waits for nothing but ftrace. The task exists
  * while @starter is set, and for an RCU grace period after that. After synchronize_rcu_tasks(), no
  * task is in the last instructions of start_in_task().
  */
