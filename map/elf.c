@@ -9,7 +9,7 @@
 #include "map/elf.h"
 #include "sframe_format.h"
 
-/* Returns -ENOEXEC unless this is an ELF64 file with 1 to SFRAME_ELF_MAX_PHDRS program headers. */
+/* Returns 0 for an ELF64 file with 1 to SFRAME_ELF_MAX_PHDRS program headers, else -ENOEXEC. */
 int sframe_elf_check_header(const struct elf64_hdr *ehdr)
 {
 	if (memcmp(ehdr->e_ident, ELFMAG, SELFMAG) || ehdr->e_ident[EI_CLASS] != ELFCLASS64 ||
@@ -19,7 +19,7 @@ int sframe_elf_check_header(const struct elf64_hdr *ehdr)
 	return 0;
 }
 
-/* Returns true if @offset in the file is in the segment, or before it in its first page. */
+/* Returns true if @offset in the file is in the segment @ph, or before it in its first page. */
 static bool covers_offset(const struct elf64_phdr *ph, u64 page_size, u64 offset)
 {
 	u64 lead = ph->p_offset & (page_size - 1);
@@ -30,7 +30,7 @@ static bool covers_offset(const struct elf64_phdr *ph, u64 page_size, u64 offset
 	return offset - first < lead || offset - first - lead < ph->p_filesz;
 }
 
-/* Returns true if the addresses of @seg are inside of one readable PT_LOAD segment. */
+/* Returns true if all addresses of the segment @seg are inside one readable PT_LOAD segment. */
 static bool is_loaded(const struct elf64_phdr *phdrs, unsigned int nr, const struct elf64_phdr *seg)
 {
 	unsigned int i;
@@ -47,11 +47,11 @@ static bool is_loaded(const struct elf64_phdr *phdrs, unsigned int nr, const str
 }
 
 /*
- * Finds the section (PT_GNU_SFRAME) of a file. The code of the file is mapped from offset
- * @map_offset on, a multiple of @page_size, at the user address @map_start. Sets @start and @end to
- * the addresses of the section, which may be empty and need not be user addresses; on error, to 0.
- * Returns 0; -ENOENT if there is no PT_GNU_SFRAME, or @map_offset is in no executable PT_LOAD;
- * -EBADMSG if PT_GNU_SFRAME is in no readable PT_LOAD, or its end is beyond the last address.
+ * Finds the section (PT_GNU_SFRAME) of a file whose code at the file offset @map_offset, a multiple
+ * of @page_size, is mapped at the user address @map_start. Sets @start and @end to the addresses of
+ * the section, which may be empty and need not be user addresses; on error, to 0. Returns 0;
+ * -ENOENT if there is no PT_GNU_SFRAME, or @map_offset is in no executable PT_LOAD; -EBADMSG if
+ * PT_GNU_SFRAME is in no readable PT_LOAD, or its end is beyond the last address.
  */
 int sframe_elf_find_section(const struct elf64_phdr *phdrs, unsigned int nr, u64 page_size,
 			    u64 map_start, u64 map_offset, u64 *start, u64 *end)
@@ -72,7 +72,7 @@ int sframe_elf_find_section(const struct elf64_phdr *phdrs, unsigned int nr, u64
 		return -ENOENT;
 	if (!is_loaded(phdrs, nr, seg))
 		return -EBADMSG;
-	/* User address minus p_vaddr, modulo 2^64. */
+	/* What has to be added to p_vaddr to get the user address, modulo 2^64. */
 	bias = map_start - map_offset - (code->p_vaddr - code->p_offset);
 	addr = bias + seg->p_vaddr;
 	if (addr + seg->p_filesz < addr)

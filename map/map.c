@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The process map: finds the range of code, with its section, that has an address of a process.
- *
- * Processes hold references of their maps, walks hold RCU. A map is freed an RCU grace period after
- * the last reference is dropped.
- */
+/* The map of a process: finds the executable mapping that contains an address, and its section. */
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
@@ -14,12 +9,12 @@
 #include "table/table.h"
 
 /*
- * Ranges that the hook of munmap() marks, maybe with preemption disabled. Halved, more maps are
- * dropped; doubled, preemption is disabled for longer.
+ * Maximum of ranges that the hook of munmap() marks as unmapped in one call, maybe with preemption
+ * disabled. With half of it, more maps are dropped; with the double, preemption is disabled longer.
  */
 #define MAX_MARKED	64
 
-/* The map of all processes without code. Its first reference is never dropped. */
+/* The map shared by all processes without executable code. Its first reference is never dropped. */
 static struct sfu_map empty_map = { .refs = REFCOUNT_INIT(1) };
 
 static size_t map_size(unsigned int nr_ranges)
@@ -27,7 +22,7 @@ static size_t map_size(unsigned int nr_ranges)
 	return struct_size((struct sfu_map *)NULL, ranges, nr_ranges) + nr_ranges * sizeof(u32);
 }
 
-/* Returns a map of @nr_ranges empty ranges, with one reference, or NULL. */
+/* Allocates a map of @nr_ranges empty ranges, and returns it with one reference, or NULL. */
 struct sfu_map *sfu_map_alloc(unsigned int nr_ranges, gfp_t gfp)
 {
 	size_t size = map_size(nr_ranges);
@@ -99,7 +94,6 @@ static void free_map(struct rcu_head *rcu)
 	kvfree(map);
 }
 
-/* Drops a reference of @map, which may be NULL. */
 void sfu_map_put(struct sfu_map *map)
 {
 	if (!map || !refcount_dec_and_test(&map->refs))
@@ -109,13 +103,13 @@ void sfu_map_put(struct sfu_map *map)
 	call_rcu(&map->rcu, free_map);
 }
 
-/* Returns the range that has @addr and is not marked as unmapped, or NULL. */
+/* Returns the range of code that contains @addr; NULL if there is none, or it was unmapped. */
 struct sfu_range *sfu_map_find(struct sfu_map *map, unsigned long addr)
 {
 	struct sfu_range *range = map->ranges;
 	unsigned int nr = map->nr_ranges;
 
-	/* Only the last range that begins at or before @addr can cover @addr. */
+	/* Binary search for the last range that begins at or before @addr. */
 	while (nr > 1) {
 		unsigned int half = nr / 2;
 
@@ -129,8 +123,8 @@ struct sfu_range *sfu_map_find(struct sfu_map *map, unsigned long addr)
 }
 
 /*
- * Returns the range with index @i in the order of code or, if @by_section is set, of sections. NULL
- * if there is none, or its code (or section) begins at @end or later.
+ * Returns the range with index @i in the order of code addresses or, if @by_section is set, of
+ * section addresses. Returns NULL if there is none, or its code (section) begins at @end or later.
  */
 static const struct sfu_range *nth_before(const struct sfu_map *map, bool by_section,
 					  unsigned int i, unsigned long end)
@@ -143,14 +137,14 @@ static const struct sfu_range *nth_before(const struct sfu_map *map, bool by_sec
 	return (by_section ? range->section.start : range->start) < end ? range : NULL;
 }
 
-/* Returns the index, for nth_before(), of the first range whose code (section) ends after @addr. */
+/* Returns the index (see nth_before()) of the first range whose code (section) ends after @addr. */
 static unsigned int first_after(const struct sfu_map *map, bool by_section, unsigned long addr)
 {
 	unsigned int low = 0, high = by_section ? map->nr_placed : map->nr_ranges;
 
 	while (low < high) {
 		unsigned int middle = low + (high - low) / 2;
-		/* nth_before() finds it: each range begins before the last address. */
+		/* Never NULL: @middle is valid, and each range begins before the last address. */
 		const struct sfu_range *range = nth_before(map, by_section, middle, ~0UL);
 
 		if ((by_section ? range->section.end : range->end) > addr)
@@ -167,7 +161,7 @@ const struct sfu_range *sfu_map_find_overlap(const struct sfu_map *map, unsigned
 	return nth_before(map, false, first_after(map, false, start), end);
 }
 
-/* Returns true if a range, even an unmapped one, has code or a section at these addresses. */
+/* Returns true if a range, even an unmapped one, has code or a section between @start and @end. */
 bool sfu_map_covers(const struct sfu_map *map, unsigned long start, unsigned long end)
 {
 	return sfu_map_find_overlap(map, start, end) ||

@@ -63,8 +63,8 @@ static __always_inline int find_mapped_row(struct sfu_section *section, struct s
 }
 
 /*
- * For the fast path: decodes the row for @key and adds it to the row cache. The section is mapped
- * and SFU_SECTION_READY. Returns false if no row is added: the general path finds the reason.
+ * For the fast path of a walk: decodes the row for @key, and adds it to the row cache. The section
+ * is mapped and SFU_SECTION_READY. Returns false if no row is added; the general path says why.
  */
 bool sfu_section_add_row(struct sfu_section *section, struct sfu_lookup *lookup, u64 key)
 {
@@ -83,7 +83,7 @@ bool sfu_section_add_row(struct sfu_section *section, struct sfu_lookup *lookup,
 
 /*
  * Returns the start of the function that has the instruction at @addr; 0 if it is not known, or the
- * budget is too small. The section is a compiled table, and has a row for @addr.
+ * budget of the walk is too small. The section is a compiled table, and has a row for @addr.
  */
 u64 sfu_section_find_function(const struct sfu_section *section, struct sfu_lookup *lookup,
 			      unsigned long addr)
@@ -98,7 +98,7 @@ u64 sfu_section_find_function(const struct sfu_section *section, struct sfu_look
 /*
  * Finds the row for the instruction at @addr. &sframe_row.func is 0 if the section is a compiled
  * table. Returns 0; -ENOENT if there is no row; -EFAULT if the section is not present in memory;
- * -E2BIG if the budget is spent; -EOPNOTSUPP if the row must not be followed, see
+ * -E2BIG if the budget of the walk is spent; -EOPNOTSUPP if the row must not be followed, see
  * &sframe_reader.defect; -EBADMSG if the section contradicts itself.
  */
 int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
@@ -111,10 +111,10 @@ int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
 
 	if (sfu_section_is(section, SFU_SECTION_PENDING))
 		return -EFAULT;
-	/* The parent's section is bad, the child's perhaps not: lookup->bad requests a scan. */
+	/* The section may be bad only in the parent: lookup->bad makes the walk request a scan. */
 	if (lookup->is_inherited && sfu_section_is(section, SFU_SECTION_BAD))
 		lookup->bad = section;
-	/* The fast path of this walk may have found the section bad, but could not report that. */
+	/* The fast path may have found the section bad in this walk: report it here. */
 	if (!sfu_section_is(section, SFU_SECTION_READY))
 		return section == lookup->bad ? -EBADMSG : -ENOENT;
 

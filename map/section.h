@@ -9,58 +9,59 @@
 #include "table/table.h"
 #include "walk/row_cache.h"
 
-/* Where the rows of a section are. */
+/* Where walks read the rows of a section. */
 enum sfu_source {
 	SFU_SOURCE_MAPPED,	/* in user memory of the process */
-	SFU_SOURCE_TABLE,	/* in a kernel table for the file or vDSO */
+	SFU_SOURCE_TABLE,	/* in a kernel table for the file or the vDSO */
 	SFU_SOURCE_JIT_TABLE,	/* in a kernel table for this process only, see table/jit.c */
 };
 
 enum sfu_section_state {
 	SFU_SECTION_NONE,	/* no usable section, or it has been unmapped */
 	SFU_SECTION_PENDING,	/* a page, mapping or memory was missing: a later scan retries */
-	SFU_SECTION_READY,	/* the header has been checked */
+	SFU_SECTION_READY,	/* the header is valid: walks may use the section */
 	SFU_SECTION_BAD,	/* the section contradicts itself: no walk uses it any more */
 };
 
 /*
- * The SFrame data for one range of a map, or the lack of it. Any context may change the state from
- * READY to BAD, and task context any state to NONE. The rest is constant once the map is published.
+ * The SFrame data for one range (executable VMA) of a map; @state says whether there is any. Any
+ * context may change the state from READY to BAD, and task context any state to NONE. The rest is
+ * constant once the map is published.
  */
 struct sfu_section {
-	unsigned long		start;		/* user address of a mapped section; else 0 */
+	unsigned long		start;		/* address of a mapped section; 0: not mapped */
 	unsigned long		end;		/* one past the last byte of a mapped section */
 	struct sfu_table	*table;		/* kernel table, with a reference; NULL: none */
-	u64			bias;		/* user address minus the address in @table */
+	u64			bias;		/* user address minus linked address in @table */
 	struct sframe_header	hdr;		/* checked header of a mapped section */
 	u64			number;		/* identifies the section in row caches */
-	u64			key_base;	/* key in row caches, minus address of the code */
+	u64			key_base;	/* key in row caches = address of the code + this */
 	unsigned long		entry_start;	/* address of the function that jumps to the code */
-	unsigned long		entry_size;	/* length of this function; 0: there is none */
+	unsigned long		entry_size;	/* length of the function at @entry_start, or 0 */
 	atomic_t		state;		/* enum sfu_section_state */
 	u8			source;		/* enum sfu_source */
-	bool			is_of_user;	/* @table counts as used by a user, not root */
-	bool			lacks_room;	/* the memory for tables of users is used up */
+	bool			is_of_user;	/* counted in @table as a use by a non-root user */
+	bool			lacks_room;	/* table left out: memory limit of users reached */
 };
 
-/* The budget of one walk, in estimated instructions: keeps each walk below 60,000. */
+/* The instructions, by estimate, that one walk may use: no walk takes 60,000 or more. */
 #define SFU_BUDGET		56000U
-#define SFU_TABLE_COST		128	/* for a look-up in a table */
-#define SFU_TABLE_ENTRY_COST	20	/* for each entry back to the start of a function */
+#define SFU_TABLE_COST		128	/* estimated instructions to look up a row in a table */
+#define SFU_TABLE_ENTRY_COST	20	/* the same, per entry back to the start of a function */
 
-/* The state of all look-ups of one walk. */
+/* The state of the look-ups of rows that one walk makes. */
 struct sfu_lookup {
-	struct sframe_reader	rd;		/* reads sections; has the budget of the walk */
+	struct sframe_reader	rd;		/* reads sections; counts the budget of the walk */
 	struct sfu_row_cache	cache;		/* row cache of the processor, or @own */
-	struct sfu_row_set	own;		/* row cache of this walk alone */
-	const struct sfu_section *bad;		/* section that this walk has found bad; or NULL */
+	struct sfu_row_set	own;		/* small row cache that only this walk uses */
+	const struct sfu_section *bad;		/* bad section, found by this walk; or NULL */
 	/*
-	 * The map is inherited from the parent. The child may have written to its own copy of a
-	 * section, or have mapped another one there. So walks mark no section of the map as bad,
-	 * and keep rows of mapped sections in @own.
+	 * The map is inherited from the parent at fork(). The child may have written to its own
+	 * copy of a section, or have mapped another one there. So walks mark no section of the map
+	 * as bad, and keep rows of mapped sections in @own.
 	 */
 	bool			is_inherited;
-	bool			wants_map;	/* a child cannot cache rows before its scan */
+	bool			wants_map;	/* a child needs its own map to cache its rows */
 	unsigned int		nr_cached;	/* rows that were found in the row cache */
 	unsigned int		nr_missed;	/* rows that were looked up in a section */
 };
@@ -90,7 +91,7 @@ static __always_inline struct sfu_row_cache sfu_lookup_cache(struct sfu_lookup *
 	return lookup->cache;
 }
 
-/* Any context, NMI included. The section is in the address space of current. */
+/* Called in any context, NMI included, for a section in the address space of current. */
 int sfu_section_check(struct sfu_section *section, enum sframe_defect *defect);
 bool sfu_section_add_row(struct sfu_section *section, struct sfu_lookup *lookup, u64 key);
 int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,

@@ -32,7 +32,7 @@ bool sfu_vma_is_of(const struct vm_area_struct *vma, const struct sfu_range *ran
 	       range->vma.file == vma->vm_file && range->vma.offset == sfu_vma_offset(vma);
 }
 
-/* Returns true if both ends of the section of a range are mapped from the file. */
+/* Returns true if the file of a range is mapped at both ends of the range's SFrame section. */
 bool sfu_vmas_have_section(struct mm_struct *mm, const struct sfu_range *range)
 {
 	const struct file *file = range->vma.file;
@@ -52,10 +52,7 @@ bool sfu_vmas_have_lost_section(struct mm_struct *mm, const struct sfu_range *ra
 	       range->section.source == SFU_SOURCE_MAPPED && !sfu_vmas_have_section(mm, range);
 }
 
-/*
- * Returns true if @mm has all code and sections of the map, and no VMA in a range that is marked as
- * unmapped. @mm may have other code, too.
- */
+/* Returns true if @mm has all code and sections of the map, and no VMA in its unmapped ranges. */
 bool sfu_vmas_match(struct mm_struct *mm, const struct sfu_map *map)
 {
 	unsigned int i;
@@ -76,7 +73,7 @@ bool sfu_vmas_match(struct mm_struct *mm, const struct sfu_map *map)
 
 /*
  * Sets @start and @end to the ends of a range, together with adjacent executable VMAs of its file:
- * mprotect() may have split a function. Leaves out the ELF header at the start of the file.
+ * mprotect() may have split a VMA within a function. Leaves out the ELF header at the file's start.
  */
 void sfu_vmas_find_code(struct mm_struct *mm, const struct sfu_range *range, u64 *start, u64 *end)
 {
