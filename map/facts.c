@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Facts about a mapped file: where its section is, and whether its code keeps frame pointers. A
- * scan reads them from the page cache. They are remembered for all processes: see table/file_id.c.
+ * Facts about a mapped file: where its SFrame section is, and whether its code keeps frame
+ * pointers. A scan finds them in the page cache. table/file_id.c remembers them for all processes.
  */
 #include <linux/bits.h>
 #include <linux/mm.h>
@@ -12,17 +12,17 @@
 #include "sframe_stats.h"
 #include "table/file_id.h"
 
-/* Facts are computed as if each file was mapped here: processes map it at other addresses. */
+/* Facts are computed as if each file was mapped at this address: processes map it at others. */
 #define FACTS_BASE		BIT_ULL(62)
 
 /*
- * Limits for the pieces of code (map/text.c) that one scan for a sample, or for an event, reads.
- * Halved, more files wait for the next scan; doubled, scans of new programs are longer.
+ * Maximum of pieces of code (map/text.c) that one scan reads, for a sample or without one. With
+ * half, more files wait for the next scan; with the double, scans of new programs take longer.
  */
 #define PIECES_SAMPLED		1024
 #define PIECES_UNSAMPLED	64
 
-/* Identifies the mapped code by @code, and returns @code; NULL: no facts can be remembered. */
+/* Sets @code to the key of facts about mapped code, and returns it; NULL: remember no facts. */
 static const struct sfu_code_id *identify_code(const struct sfu_range *range, struct file *file,
 					       struct sfu_code_id *code)
 {
@@ -62,7 +62,7 @@ static int read_headers(struct sfu_prefault *prefault, struct file *file, u64 ma
 	return err;
 }
 
-/* Sets @facts to the remembered facts; if there are none, reads the headers and remembers them. */
+/* Sets @facts to the remembered facts; or to new ones from the ELF headers, and remembers these. */
 static void find_facts(struct sfu_scan *scan, const struct sfu_range *range, struct file *file,
 		       const struct sfu_code_id *code, struct sfu_code_facts *facts)
 {
@@ -77,8 +77,8 @@ static void find_facts(struct sfu_scan *scan, const struct sfu_range *range, str
 }
 
 /*
- * Sets the addresses of the section for a range, and &sfu_range.keeps_fp if it is remembered.
- * Returns SFU_SECTION_READY if the addresses are set. The section itself is not read.
+ * Sets the addresses of the SFrame section for a range, and &sfu_range.keeps_fp if it is
+ * remembered. Returns SFU_SECTION_READY if the addresses are set. The section itself is not read.
  */
 enum sfu_section_state sfu_facts_locate(struct sfu_scan *scan, struct sfu_range *range,
 					struct file *file)
@@ -95,7 +95,7 @@ enum sfu_section_state sfu_facts_locate(struct sfu_scan *scan, struct sfu_range 
 		return SFU_SECTION_NONE;
 	start = range->start + facts.section_off;
 	end = start + facts.section_size;
-	/* Not access_ok(): on arm64 it accepts tagged addresses in some tasks. */
+	/* Not checked by access_ok(): on arm64 it accepts tagged addresses in some tasks. */
 	if (facts.err || start > end || end > TASK_SIZE_MAX) {
 		sfu_count(defects[SFRAME_DEFECT_SEGMENT]);
 		return SFU_SECTION_BAD;
@@ -109,7 +109,7 @@ enum sfu_section_state sfu_facts_locate(struct sfu_scan *scan, struct sfu_range 
 /*
  * Sets &sfu_range.keeps_fp to the remembered fact about the file, or finds it by reading pieces of
  * the code. Missing pages of code are read ahead only if the scan reads no headers and sections
- * ahead: each page is charged to the control group.
+ * ahead: each page is charged to the control group of the process.
  */
 void sfu_facts_find_keeps_fp(struct sfu_scan *scan, struct sfu_range *range)
 {

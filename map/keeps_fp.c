@@ -3,12 +3,13 @@
 #include "map/keeps_fp.h"
 
 /*
- * Once one count of prologues exceeds the other by this number, no more code is read. In a file
- * where one function in 15 is an exception, exceptions lead by this number once in half a million.
+ * Once functions that push a frame record outnumber functions with another frame by this number, or
+ * the reverse, no more code is read. In a file where one function in 15 is an exception, the
+ * exceptions lead by this number once in half a million.
  */
 #define CLEAR_LEAD	5
 
-/* Judges a part of the code of a file. Returns SFRAME_KEEPS_FP_UNKNOWN unless the lead is clear. */
+/* Says if a part of code keeps FP; SFRAME_KEEPS_FP_UNKNOWN if no count leads by CLEAR_LEAD. */
 enum sframe_keeps_fp sframe_keeps_fp_early(const struct sframe_prologues *starts)
 {
 	if (starts->fp >= starts->other + CLEAR_LEAD)
@@ -18,7 +19,7 @@ enum sframe_keeps_fp sframe_keeps_fp_early(const struct sframe_prologues *starts
 	return SFRAME_KEEPS_FP_UNKNOWN;
 }
 
-/* Judges all code of a file that a scan may read. Never returns SFRAME_KEEPS_FP_UNKNOWN. */
+/* Says if code keeps FP, after all its pieces are read. Never SFRAME_KEEPS_FP_UNKNOWN. */
 enum sframe_keeps_fp sframe_keeps_fp_final(const struct sframe_prologues *starts)
 {
 	return starts->fp && starts->fp >= 4 * starts->other ? SFRAME_KEEPS_FP_YES :
@@ -26,8 +27,8 @@ enum sframe_keeps_fp sframe_keeps_fp_final(const struct sframe_prologues *starts
 }
 
 /*
- * Judges a part of the code of a JIT, which may have few functions. A prologue there is identified
- * by more bytes than in a file, so one function with a frame record can be enough.
+ * Says if JIT code keeps FP, from a part of it, which may have few functions. A prologue there is
+ * identified by more bytes than in a file, so one function with a frame record can be enough.
  */
 enum sframe_keeps_fp sframe_keeps_fp_of_jit(const struct sframe_prologues *starts)
 {

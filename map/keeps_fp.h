@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Detects whether code keeps frame pointers. A compiler keeps them in all functions of a file, or
- * in few. So map/text.c reads a small part of the code, arch/ARCH/code.c counts its prologues, and
- * map/keeps_fp.c judges the counts. Functions without a frame are usual in both kinds of files.
+ * in few. So map/text.c reads a small part of the code, arch/ARCH/code.c counts the prologues in
+ * it, and map/keeps_fp.c judges the counts. In both kinds of files, many functions have no frame.
  */
 #ifndef SFRAME_KEEPS_FP_H
 #define SFRAME_KEEPS_FP_H
@@ -14,19 +14,19 @@ struct sfu_range;
 struct vm_area_struct;
 
 enum sframe_keeps_fp {
-	SFRAME_KEEPS_FP_UNKNOWN,	/* not examined, or too little code was in memory */
-	SFRAME_KEEPS_FP_YES,		/* most functions push a frame record */
-	SFRAME_KEEPS_FP_NO,		/* many functions push no frame record, or none was found */
+	SFRAME_KEEPS_FP_UNKNOWN,	/* not examined, or too little code in memory to decide */
+	SFRAME_KEEPS_FP_YES,		/* most functions push a frame record (FP and RA) */
+	SFRAME_KEEPS_FP_NO,		/* many functions push no record; or no prologue found */
 };
 
-/* The prologue at an address of code. */
+/* Which kind of function prologue begins at an address of code. */
 enum sframe_prologue {
-	SFRAME_PROLOGUE_NONE,		/* no function with a frame begins here */
-	SFRAME_PROLOGUE_FP,		/* a function begins and pushes a frame record */
-	SFRAME_PROLOGUE_OTHER,		/* a function begins and makes a frame without a record */
+	SFRAME_PROLOGUE_NONE,		/* no function that makes a frame begins here */
+	SFRAME_PROLOGUE_FP,		/* a function begins here, and pushes a frame record */
+	SFRAME_PROLOGUE_OTHER,		/* a function begins, and makes a frame without a record */
 };
 
-/* Numbers of functions, by kind of prologue. */
+/* How many functions begin with SFRAME_PROLOGUE_FP, and how many with SFRAME_PROLOGUE_OTHER. */
 struct sframe_prologues {
 	unsigned int	fp;
 	unsigned int	other;
@@ -40,8 +40,8 @@ static inline void sframe_prologues_add(struct sframe_prologues *starts,
 }
 
 /*
- * Adds the prologues in @text, whose address is a multiple of 16, to @starts. May miss a function
- * at either end of @text. @is_jit: a JIT has generated the code.
+ * Counts the function prologues in @text, a copy of code whose address is a multiple of 16, and
+ * adds the numbers to @starts. May miss a function at either end. @is_jit: JIT code.
  */
 void sframe_count_prologues(struct sframe_prologues *starts, const u8 *text, size_t len,
 			    bool is_jit);

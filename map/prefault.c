@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Makes pages of mapped files present, without waiting for the files.
+ * Makes pages of mapped files present in the page table, without waiting for the files.
  *
  * A file system may be slow, or a process may serve it (FUSE). If a scan waited for a file,
  * profiling would stop the process while it holds mmap_lock, and the module could not be unloaded.
@@ -9,7 +9,8 @@
  * filemap_map_pages() enters pages of the page cache into the page table, and does nothing else. It
  * needs an existing page table, and skips pages that are marked for read-ahead. A page fault
  * allocates a missing page table. If the page leaves the page cache at that moment, the fault reads
- * it from the file. So page faults are made only if has_trusted_io(), or if the file is in memory.
+ * it from the file. So page faults are made only if the file system is known to answer, see
+ * has_trusted_io(), or if the file is in memory.
  *
  * Pages that are missing in the page cache are read ahead if has_trusted_io(). This may wait for a
  * disk, as the process does for its own pages. It is done last, without any lock.
@@ -28,25 +29,25 @@
 #include "map/scan.h"
 #include "sframe_file_system.h"
 
-/* Pages mapped by one call. Halved, more calls; doubled, preemption is disabled for longer. */
+/* Pages that one filemap_map_pages() maps. With the double, it disables preemption for longer. */
 #define PAGES_AT_ONCE	64UL
 
-/* Bytes read ahead for one scan. Halved, large sections come later; doubled, tasks wait longer. */
+/* Bytes that a scan reads ahead. Half: large sections come later. Double: tasks wait longer. */
 #define AHEAD_BYTES_MAX	((loff_t)SZ_8M)
 
-/* Pages read ahead by one call. Between two calls, a fatal signal stops the read-ahead. */
+/* Pages that one page_cache_sync_readahead() reads. A fatal signal ends the read-ahead after it. */
 #define PAGES_AHEAD	512UL
 
 /*
  * Returns true if page faults and read-ahead are allowed to wait for the file system of @file: one
  * that the kernel reads from a disk, and that has been examined. A user process may serve FUSE,
- * also for a block device. Servers on a network, and other machines of a cluster, may never answer.
+ * even on a block device. Servers on a network, and other machines of a cluster, may never answer.
  */
 static bool has_trusted_io(const struct file *file)
 {
 	const struct super_block *sb = file_inode(file)->i_sb;
 
-	/* btrfs has disks, but no s_bdev. */
+	/* btrfs reads disks, but has no s_bdev. */
 	return sb->s_magic == BTRFS_SUPER_MAGIC ||
 	       (sframe_tells_changes(sb->s_magic) && sb->s_bdev);
 }
@@ -86,7 +87,7 @@ static struct folio *get_cached(const struct file *file, pgoff_t index)
 	return NULL;
 }
 
-/* Lets sfu_prefault_finish() read a part of @file ahead, if the limits allow this. */
+/* Notes a part of @file that sfu_prefault_finish() has to read ahead, if the limits allow this. */
 static void add_cold(struct sfu_prefault *prefault, const struct file *file, loff_t pos, loff_t len)
 {
 	unsigned int i;
@@ -184,7 +185,7 @@ static bool has_page(struct mm_struct *mm, unsigned long addr, bool or_away)
 
 	if (!pmd)
 		return false;
-	/* Page tables are freed after an RCU grace period. */
+	/* RCU keeps the page table in memory: it is freed after a grace period. */
 	guard(rcu)();
 	entry = READ_ONCE(*pmd);
 	if (!pmd_present(entry) || pmd_leaf(entry))
@@ -196,8 +197,8 @@ static bool has_page(struct mm_struct *mm, unsigned long addr, bool or_away)
 /*
  * Maps pages of the page cache, if their page table exists. The caller makes sure that they lie in
  * one page table, and in @vma, for which can_map() is true. If has_trusted_io(),
- * filemap_map_pages() replaces another ->map_pages(): before 6.5, the function of xfs only adds a
- * sleeping lock, which is not needed. Pages of afs are not mapped: afs must ask its server first.
+ * filemap_map_pages() replaces another ->map_pages(): before 6.5, that of xfs only adds a sleeping
+ * lock, which is not needed. Pages of afs are not mapped: afs must ask its server first.
  */
 static void map_cached(struct vm_area_struct *vma, unsigned long start, unsigned long end)
 {
@@ -220,8 +221,8 @@ static void map_cached(struct vm_area_struct *vma, unsigned long start, unsigned
 
 /*
  * Returns true if a page for each level of page tables can be allocated. The pages are freed, but
- * their charge stays with this CPU for the next allocations of the control group. So a page fault
- * hardly ever hits the limit of the group, and calls the OOM killer.
+ * their charge stays with this CPU for the next allocations of the control group. So the page fault
+ * that follows hardly ever exceeds the limit of the group, which would call the OOM killer.
  */
 static bool has_memory(void)
 {
@@ -238,9 +239,9 @@ static bool has_memory(void)
 }
 
 /*
- * Returns true if a page fault on this file is allowed. A fault on tmpfs waits while a hole is
- * punched into the file, which has i_private meanwhile. If i_private is set later, the fault waits
- * only until the hole is punched.
+ * Returns true if a page fault on this file is allowed. A file of tmpfs has no disk, but a fault on
+ * it waits while a hole is punched into it, and i_private is set during that time. If i_private is
+ * set later, the fault waits only until this hole is punched.
  */
 static bool can_fault(const struct file *file)
 {
@@ -249,7 +250,7 @@ static bool can_fault(const struct file *file)
 	return has_trusted_io(file);
 }
 
-/* Maps a page that map_cached() has left out, or has the file read ahead from there to @end. */
+/* Maps the page at @addr, which map_cached() left out; or notes it, up to @end, for read-ahead. */
 static void map_page(struct sfu_prefault *prefault, struct vm_area_struct *vma,
 		     unsigned long addr, unsigned long end)
 {
@@ -261,18 +262,18 @@ static void map_page(struct sfu_prefault *prefault, struct vm_area_struct *vma,
 		add_cold(prefault, file, (loff_t)index << PAGE_SHIFT, end - addr);
 		return;
 	}
-	/* A fault would start read-ahead. Under writeback, this bit means PG_reclaim. */
+	/* This mark would make a fault read ahead. Under writeback, it means PG_reclaim. */
 	if (folio_test_readahead(folio) && !folio_test_writeback(folio))
 		folio_clear_readahead(folio);
 	map_cached(vma, addr, addr + PAGE_SIZE);
-	/* A fault on a page that is swapped out or being migrated would wait for it. */
+	/* A fault on a page that is swapped out or being migrated would wait for the page. */
 	if (has_page(vma->vm_mm, addr, true) || prefault->lacks_memory || !can_fault(file))
 		goto out;
-	/* If this fails, another try would only reclaim memory of the control group again. */
+	/* After one failure, more tries would only reclaim memory of the control group again. */
 	prefault->lacks_memory = !has_memory();
 	/*
-	 * The fault allocates the page table. The reference of the folio keeps the page in the page
-	 * cache. A fault on tmpfs would wait for the lock of the folio, which migration may hold.
+	 * This page fault allocates the page table. The reference to the folio keeps the page in
+	 * the page cache. A fault on tmpfs would wait for the folio lock, which migration may hold.
 	 */
 	if (!prefault->lacks_memory && !folio_test_locked(folio))
 		handle_mm_fault(vma, addr, FAULT_FLAG_REMOTE | FAULT_FLAG_ALLOW_RETRY |
@@ -282,8 +283,9 @@ out:
 }
 
 /*
- * Makes pages of a mapping of @file present, if they are in the page cache: at least one page, even
- * if no bytes are left. May sleep, but waits for no file system of a user process or userfaultfd.
+ * Makes pages of @file from @start to @end present, if they are in the page cache: at least one,
+ * even if &sfu_prefault.bytes is 0. May sleep, but waits neither for a file system that a user
+ * process serves, nor for userfaultfd.
  */
 void sfu_prefault_map(struct sfu_prefault *prefault, struct mm_struct *mm,
 		      const struct file *file, unsigned long start, unsigned long end)
@@ -319,9 +321,9 @@ void sfu_prefault_map(struct sfu_prefault *prefault, struct mm_struct *mm,
 }
 
 /*
- * Starts to read a part of a file. ->fadvise() is not used: in some file systems it takes locks
- * that a writer holds while it waits for user space. page_cache_ra_unbounded() is not used: its
- * caller must hold invalidate_lock on some kernels, and must not on others.
+ * Starts to read a part of a file ahead. ->fadvise() is not used: in some file systems it takes
+ * locks that a writer holds while it waits for user space. page_cache_ra_unbounded() is not used:
+ * its caller must hold invalidate_lock on some kernels, but not on others.
  */
 static void read_ahead(const struct sfu_cold_file *cold)
 {
@@ -332,7 +334,7 @@ static void read_ahead(const struct sfu_cold_file *cold)
 	end = DIV_ROUND_UP(min(size, cold->pos + cold->len), PAGE_SIZE);
 	for (; index < end && !fatal_signal_pending(current); index += PAGES_AHEAD) {
 		unsigned long nr = min(end - index, PAGES_AHEAD);
-		/* page_cache_sync_readahead() reads no more than ra_pages. */
+		/* ra_pages limits how much page_cache_sync_readahead() reads. */
 		struct file_ra_state ra = { .ra_pages = nr, .prev_pos = -1 };
 
 		page_cache_sync_readahead(mapping, &ra, cold->file, index, nr);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The scan: makes a new map from the VMAs of a process.
+ * The scan of a process: makes a new map of its executable code from its VMAs.
  *
  * A task of the process scans on its way to user mode. It holds mmap_lock for reading, so no
  * mapping changes before the new map is published. If another thread scans, or holds mmap_lock for
@@ -26,15 +26,16 @@
 #include "table/wanted.h"
 
 /*
- * How long a map that uses tables of files is valid. Halved, twice as many scans; doubled, a
- * program that is replaced in place has wrong rows for 2 s.
+ * How long a map that uses tables of files is valid. With half, there are twice as many scans; with
+ * the double, a program that is replaced in place has wrong rows for 2 s.
  */
 #define VALID_TIME	HZ
 
 /*
  * Estimated costs of the parts of a scan, in ns; COST_PAGE includes the later removal of the page.
  * The quota is charged the time of the scan, but at most COST_MOST times the estimate, because
- * other tasks may run meanwhile. Halved or doubled, such a scan is charged too little or too much.
+ * other tasks may run meanwhile. With half of COST_MOST, such a scan is charged too little; with
+ * the double, too much.
  */
 #define COST_MOST	5
 #define COST_SCAN	2000
@@ -51,16 +52,16 @@ static void prefault(struct sfu_scan *scan, const struct sfu_range *range, unsig
 			 section->start + min(size, section->end - section->start));
 }
 
-/* Maximum length in bytes of a section that a scan for an event may read from a disk. */
+/* Maximum length in bytes of a section that a scan without a sample may read from a disk. */
 #define SHORT_SECTION	SZ_64K
 
-/* Returns true if the section has to wait for a sample: most programs end without one. */
+/* Returns true if the section is not read before a sample: most programs end without a sample. */
 static bool is_left_to_sample(const struct sfu_scan *scan, const struct sfu_section *section)
 {
 	return scan->reason != SFU_SCAN_SAMPLE && section->end - section->start > SHORT_SECTION;
 }
 
-/* Finds and checks the section of a mapped file. Returns the new state of the section. */
+/* Finds the SFrame section of a mapped file, and checks its header. Returns its new state. */
 static enum sfu_section_state examine_section(struct sfu_scan *scan, struct sfu_range *range,
 					      struct file *file)
 {
@@ -73,7 +74,7 @@ static enum sfu_section_state examine_section(struct sfu_scan *scan, struct sfu_
 		if (state != SFU_SECTION_READY)
 			return state;
 	}
-	/* A loader maps the code of a file first, and its section later. */
+	/* A loader maps code first, and its section later: that mmap() requests a scan. */
 	if (!sfu_vmas_have_section(scan->mm, range)) {
 		sfu_process_await(scan->process, section->start, section->end);
 		return SFU_SECTION_PENDING;
@@ -84,8 +85,8 @@ static enum sfu_section_state examine_section(struct sfu_scan *scan, struct sfu_
 	switch (sfu_section_check(section, &defect)) {
 	case 0:
 		/*
-		 * Linkers that merge sections sort the functions. Others (lld) append the sections:
-		 * a search would take too long, so such code needs a table.
+		 * Linkers that merge .sframe sections sort the functions. Others (lld) append the
+		 * sections: a search would take too long, so such code needs a table.
 		 */
 		return section->hdr.flags & SFRAME_F_FDE_SORTED ? SFU_SECTION_READY :
 								  SFU_SECTION_NONE;
@@ -100,8 +101,8 @@ static enum sfu_section_state examine_section(struct sfu_scan *scan, struct sfu_
 }
 
 /*
- * Uses the section of the mapped file itself. A section that is bad in the map of the parent is
- * examined again: the parent may have written to its own copy of the section.
+ * Uses the section of the mapped file itself. A section that was marked as bad in the parent's map
+ * is examined again: the parent may have written to its own copy of the section.
  */
 static void find_mapped(struct sfu_scan *scan, struct sfu_range *range, struct file *file,
 			bool is_known)
@@ -119,7 +120,7 @@ static void find_mapped(struct sfu_scan *scan, struct sfu_range *range, struct f
 	atomic_set(&section->state, state);
 }
 
-/* Drops the references of a section of the new map, and clears the section. */
+/* Drops the references of a section of the new map to its table, and resets it to @state. */
 static void forget_section(struct sfu_section *section, enum sfu_section_state state)
 {
 	sfu_table_put(section);
@@ -136,7 +137,7 @@ static bool use_table(struct sfu_scan *scan, struct sfu_range *range, const stru
 	answer = sfu_files_find_table(file, range->start, range->vma.offset, &found);
 	if (answer == SFU_FILE_HAS_TABLE) {
 		scan->found_new |= section->table != found.table || section->bias != found.bias;
-		/* The section gives up its references, and takes over those that @found holds. */
+		/* @section drops its old references, and takes over those that @found holds. */
 		sfu_table_put(section);
 		*section = found;
 		atomic_set(&section->state, SFU_SECTION_READY);
@@ -144,20 +145,20 @@ static bool use_table(struct sfu_scan *scan, struct sfu_range *range, const stru
 	}
 	if (answer == SFU_FILE_UNKNOWN && file)
 		sfu_wanted_add(file, range->start);
-	/* The table of the last map is gone: try the section of the file. The vDSO has none. */
+	/* The table in the last map is gone: try the file's own section. The vDSO has none. */
 	if (section->source == SFU_SOURCE_TABLE)
 		forget_section(section, file ? SFU_SECTION_PENDING : SFU_SECTION_NONE);
 	section->lacks_room = answer == SFU_FILE_NO_ROOM;
 	return false;
 }
 
-/* Returns true if the scan copies known ranges unexamined: never from an inherited map. */
+/* Returns true if the scan copies known ranges unexamined: never those of the parent's map. */
 static bool is_for_new_code(const struct sfu_scan *scan)
 {
 	return scan->reason == SFU_SCAN_NEW_CODE && !scan->is_inherited;
 }
 
-/* A JIT often changes the mappings of its code. So keeps_fp of unmapped ranges is used, too. */
+/* Returns keeps_fp of the last map, even of unmapped ranges: a JIT often remaps its code. */
 static u8 find_last_keeps_fp(const struct sfu_map *last, const struct vm_area_struct *vma)
 {
 	const struct sfu_range *range;
@@ -166,7 +167,7 @@ static u8 find_last_keeps_fp(const struct sfu_map *last, const struct vm_area_st
 	return range && !range->vma.file ? range->keeps_fp : SFRAME_KEEPS_FP_UNKNOWN;
 }
 
-/* Fills a range of the new map from the range of the last map, if any, and from what is found. */
+/* Fills @range of the new map from the range of the last map, if any, and from what is found. */
 static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma, struct sfu_range *range)
 {
 	struct sfu_section *section = &range->section;
@@ -186,12 +187,12 @@ static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma, struct s
 			.vma = { .file = file, .offset = sfu_vma_offset(vma) },
 			.is_unnamed = file && IS_PRIVATE(file_inode(file)),
 		};
-	/* From here on, the copy holds references of its table. */
+	/* From here on, the copied range has its own references of its table. */
 	sfu_table_get(section);
-	/* A JIT table of the last map may have ended, or be the parent's: it is searched again. */
+	/* A JIT table of the last map may have ended, or be the parent's: search again. */
 	if (section->source == SFU_SOURCE_JIT_TABLE)
 		forget_section(section, SFU_SECTION_NONE);
-	/* The child may have another section here: cached rows of the parent are not for it. */
+	/* The child may have another section here: no cached row of the parent is for it. */
 	if (scan->is_inherited && !section->table)
 		section->number = sfu_row_cache_new_section(&section->key_base);
 
@@ -208,8 +209,8 @@ static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma, struct s
 }
 
 /*
- * Limits a section to the mapped code around its range. Linkers that do not know SFrame keep the
- * entries of discarded functions at address 0, where the ELF header is.
+ * Limits the code that a section describes to the mapped code around its range. Linkers that do not
+ * know SFrame keep the entries of discarded functions at address 0, where the ELF header is.
  */
 static void set_code_bounds(struct sfu_scan *scan, struct sfu_range *range)
 {
@@ -222,16 +223,16 @@ static void set_code_bounds(struct sfu_scan *scan, struct sfu_range *range)
 		return;
 	hdr->code_start = start;
 	hdr->code_end = end;
-	/* A new number of the section makes its rows in row caches invalid. */
+	/* With a new number, rows of the section in row caches are not found any more. */
 	section->number = sfu_row_cache_new_section(&section->key_base);
 }
 
-/* A scan for new code does not check known files again: the time of the last map stays. */
+/* Returns the end of the new map's validity: as before if the scan checks no known files again. */
 static unsigned long valid_until(const struct sfu_scan *scan)
 {
 	unsigned long until = jiffies + VALID_TIME;
 
-	/* The last map may be the empty map of a new program, which has no files. */
+	/* The empty map of a new program has no files to check: its time is not kept. */
 	if (is_for_new_code(scan) && scan->last && scan->last->nr_ranges &&
 	    time_before(scan->last->valid_until, until))
 		return scan->last->valid_until;
@@ -240,7 +241,7 @@ static unsigned long valid_until(const struct sfu_scan *scan)
 
 /*
  * Sets &sfu_range.keeps_fp where it is not known, and &sfu_range.has_no_data. Of anonymous code,
- * which may be large, only ranges in which a walk needed keeps_fp are examined.
+ * which may be large, only ranges are examined in which a walk needed keeps_fp.
  */
 static void find_keeps_fp(struct sfu_scan *scan)
 {
@@ -274,11 +275,11 @@ static void publish(struct sfu_scan *scan)
 			map->valid_until = valid_until(scan);
 		else if (is_ready)
 			set_code_bounds(scan, &map->ranges[i]);
-		/* Pending, and no address: the ELF headers of the file were not in memory. */
+		/* A pending section without address: ELF headers were not in memory. */
 		map->nr_sections += is_ready || (is_pending && section->start);
 		map->is_incomplete |= (is_pending && !section->start) || section->lacks_room;
 	}
-	/* The kernel walks the stacks of a process without sections: keeps_fp is not needed. */
+	/* The kernel itself walks stacks of processes without sections, and needs no keeps_fp. */
 	if (map->nr_sections)
 		find_keeps_fp(scan);
 	atomic_long_add(map->nr_sections, &sfu_held.sections);
@@ -304,7 +305,7 @@ static int make_map(struct sfu_scan *scan, s64 *cost)
 		return -ENOMEM;
 	scan->map->generation = atomic_read_acquire(&sfu_table_generation);
 	scan->found_new = !scan->last || scan->last->nr_ranges != nr;
-	/* is_map_complete() finds &sfu_process.lock held if it finds has_new_code cleared. */
+	/* If is_map_complete() finds has_new_code cleared, it must find the lock held. */
 	smp_mb();
 	WRITE_ONCE(scan->process->vma_hints.has_new_code, false);
 	WRITE_ONCE(scan->process->vma_hints.await_start, 0);
@@ -338,7 +339,7 @@ static int scan_locked(struct sfu_scan *scan)
 		return -EAGAIN;
 	}
 	started = ktime_get_mono_fast_ns();
-	/* Read before the map: see sfu_process_walk_map(). */
+	/* Read inherited.map before the map, as in sfu_process_walk_map(). */
 	inherited = smp_load_acquire(&process->inherited.map);
 	scan->last = sfu_process_get_map(process);
 	scan->is_inherited = scan->last && scan->last == inherited;
@@ -372,7 +373,7 @@ int sfu_scan(struct sfu_process *process, enum sfu_scan_reason reason)
 	if (err == -EAGAIN)
 		sfu_count(lost_scans);
 	sfu_process_drop_inherited(process);
-	/* The reader of the device, woken by this, only tries the locks, which are free now. */
+	/* This wakes the reader of the device, which only tries the locks: they are free now. */
 	sfu_jit_ask(process);
 	sfu_prefault_finish(&scan.prefault);
 	return err;

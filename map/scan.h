@@ -10,38 +10,37 @@
 struct file;
 struct folio;
 
-/* Uncached parts of files that one scan reads ahead. Halved, new programs need more scans. */
+/* File parts that one scan reads into the page cache. With half, new programs need more scans. */
 #define SFU_MAX_COLD	8
 
-/* How one scan brings pages of files into the page table. See map/prefault.c. */
+/* The pages of files that one scan maps or reads ahead, and its limits. See map/prefault.c. */
 struct sfu_prefault {
-	unsigned long		bytes;		/* bytes that the scan may still examine */
+	unsigned long		bytes;		/* bytes of pages that the scan may still examine */
 	unsigned int		nr_examined;	/* pages that the scan has examined */
 	unsigned int		nr_mapped;	/* pages that the scan has made present */
-	bool			lacks_memory;	/* for page tables: the scan allocates no more */
-	unsigned int		nr_cold;	/* entries of @cold in use */
-	loff_t			bytes_cold;	/* total length of the parts in @cold */
+	bool			lacks_memory;	/* no memory for page tables: allocate no more */
+	unsigned int		nr_cold;	/* number of entries of @cold in use */
+	loff_t			bytes_cold;	/* total length of the parts in @cold, in bytes */
 	struct sfu_cold_file {			/* part of a file that is not in the page cache */
-		struct file	*file;		/* with a reference */
+		struct file	*file;		/* the file, with a reference */
 		loff_t		pos;		/* offset in the file, in bytes */
 		loff_t		len;		/* length in bytes */
 	}			cold[SFU_MAX_COLD];
 };
 
-/* Task context; may sleep. Takes mmap_lock by trylock only. */
+/* Called in task context; may sleep. Takes mmap_lock by trylock only. */
 int sfu_scan(struct sfu_process *process, enum sfu_scan_reason reason);
 
-/* The state of one scan. */
 struct sfu_scan {
 	struct sfu_process	*process;	/* process of current */
 	struct mm_struct	*mm;		/* mm of current, with mmap_lock held */
-	struct sfu_map		*last;		/* the map before the scan, or NULL */
+	struct sfu_map		*last;		/* map of the process before the scan, or NULL */
 	struct sfu_map		*map;		/* the map that the scan makes */
 	enum sfu_scan_reason	reason;
-	bool			is_inherited;	/* @last is inherited from the parent */
-	bool			found_new;	/* the scan found code or data missing before */
+	bool			is_inherited;	/* @last is the map of the parent of the process */
+	bool			found_new;	/* found code, rows or pages that were missing */
 	struct sfu_prefault	prefault;	/* pages that the scan makes present */
-	unsigned int		nr_pieces;	/* pieces of code that the scan has read */
+	unsigned int		nr_pieces;	/* pieces of code that the scan read for keeps_fp */
 };
 
 /* map/facts.c, under mmap_lock. */
@@ -59,7 +58,7 @@ struct folio *sfu_prefault_get_folio(struct sfu_prefault *prefault, struct file 
 void sfu_prefault_map(struct sfu_prefault *prefault, struct mm_struct *mm,
 		      const struct file *file, unsigned long start, unsigned long end);
 
-/* Called without mmap_lock; may wait for a disk. */
+/* Called without mmap_lock, because it may wait for a disk. */
 void sfu_prefault_finish(struct sfu_prefault *prefault);
 
 /* map/vmas.c, under mmap_lock. */

@@ -6,8 +6,8 @@
  * read from the page cache, because a new program has no page tables for its code yet.
  *
  * Which pieces of a file are read depends on the file alone. Any reader of a file can bring pages
- * into the page cache, or drop them. So if the answer is remembered for all processes, or missing
- * pages are read ahead, no piece before the answer may be missing.
+ * into the page cache, or drop them, and so choose what is found. So if the answer is remembered
+ * for all processes, or missing pages are read ahead, no piece before the answer may be missing.
  */
 #include <linux/fs.h>
 #include <linux/highmem.h>
@@ -18,17 +18,17 @@
 #include "walk/user.h"
 
 #define PIECE		512U		/* bytes in a piece of code, which is in one page */
-#define NR_PIECES	32		/* pieces read of a range of a file, at most */
-#define STRIDE		13		/* coprime to NR_PIECES, 3 and 2: distant pieces first */
+#define NR_PIECES	32		/* maximum of pieces that are read of one range of a file */
+#define STRIDE		13		/* coprime to any number of pieces: far apart, none twice */
 #define WHOLE		(NR_PIECES * PIECE)	/* a range up to this size is read whole */
 
-/* A piece of JIT code costs as much as this many pieces: a function may begin at any byte. */
+/* Reading a piece of JIT code takes as long as this many of a file: functions begin at any byte. */
 #define JIT_PIECES	4
 
-/* Pages of an anonymous range that one scan reads. Halved, JIT code waits for twice the scans. */
+/* Pages of anonymous code that one scan reads. With half, JIT code needs twice as many scans. */
 #define NR_PAGES	8U
 
-/* Counts prologues in one page of a file. Returns 0, or as sfu_prefault_get_folio(). */
+/* Counts the prologues in code of one page of a file. Returns 0, or as sfu_prefault_get_folio(). */
 static int count_in_file(struct sframe_prologues *starts, struct sfu_prefault *prefault,
 			 struct file *file, u64 pos, unsigned int len)
 {
@@ -58,7 +58,7 @@ static void count_in_pages(struct sframe_prologues *starts, unsigned long addr, 
 			sframe_count_prologues(starts, text, PIECE, true);
 }
 
-/* Judges the anonymous code before and in the page at which a walk has stopped. */
+/* Finds out whether anonymous code in and before the page where a walk stopped keeps FP. */
 static enum sframe_keeps_fp judge_nearby(const struct sfu_range *range, unsigned int *nr_pieces)
 {
 	unsigned long addr = range->missed_addr, end, start;
@@ -72,7 +72,10 @@ static enum sframe_keeps_fp judge_nearby(const struct sfu_range *range, unsigned
 	return sframe_keeps_fp_of_jit(&starts);
 }
 
-/* Judges NR_PAGES further pages of anonymous code. After the last page, begins at the first. */
+/*
+ * Reads the next NR_PAGES pages of anonymous code, to find out from all pages read so far whether
+ * the code keeps frame pointers. After the last page, the next call begins at the first page.
+ */
 static enum sframe_keeps_fp judge_all(struct sfu_range *range, unsigned int *nr_pieces)
 {
 	unsigned int nr_pages = (range->end - range->start) >> PAGE_SHIFT;
@@ -117,7 +120,7 @@ enum sframe_keeps_fp sfu_text_keeps_fp(struct sfu_range *range, const struct vm_
 		return SFRAME_KEEPS_FP_NO;
 	if (!file)
 		return judge_nearby(range, nr_pieces) ?: judge_all(range, nr_pieces);
-	/* Shared anonymous memory, as for PHP's JIT: most pages are never in memory. */
+	/* Shared anonymous memory, as for PHP's JIT: most of it is never in memory to be read. */
 	if (IS_PRIVATE(file_inode(file)))
 		return SFRAME_KEEPS_FP_NO;
 	needs_all |= reads_ahead;
@@ -130,7 +133,7 @@ enum sframe_keeps_fp sfu_text_keeps_fp(struct sfu_range *range, const struct vm_
 			return SFRAME_KEEPS_FP_NO;
 		*nr_pieces += err ? 1 : len / PIECE;
 		is_complete &= !err;
-		/* Without the missing piece, further pieces are of use only to be read ahead. */
+		/* A piece is missing: go on only to let further missing pieces be read ahead. */
 		if (needs_all && !is_complete && !(prefault && reads_ahead))
 			break;
 		keeps_fp = sframe_keeps_fp_early(&starts);
