@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Call instructions before return addresses, and the functions that they enter. */
+/* Finds the call instruction before a return address, and the function that the call enters. */
 #include "walk/walk.h"
 
 /*
- * Sets @func to the target of the call before @ra, also if the call goes through a PLT slot or a
- * word at a fixed address. Returns false if the target is unknown, as for a call by a register.
+ * Sets @func to the function that the call instruction before @ra enters, perhaps through a PLT
+ * slot or a word at a fixed address. Returns false if it is unknown, as for a call by a register.
  */
 bool sfu_call_find_callee(struct sfu_walk *walk, unsigned long ra, unsigned long *func)
 {
@@ -29,7 +29,7 @@ bool sfu_call_is_before(struct sfu_walk *walk, unsigned long ra)
 	return sfu_arch_read_call(walk, ra, &func) != SFU_CALL_NONE;
 }
 
-/* Returns true if a call ends at @ra, or @ra is the rt_sigreturn stub: functions return there. */
+/* Returns true if @ra follows a call, or is the rt_sigreturn stub, where signal handlers return. */
 bool sfu_call_may_return_to(struct sfu_walk *walk, unsigned long ra)
 {
 	return sfu_call_is_before(walk, ra) || sfu_signal_is_stub_at(walk, ra);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Chains of frame records: many frames in a row by the frame pointer. */
+/* Follows chains of frame records (saved frame pointer, return address) through many frames. */
 #include "walk/fallback.h"
 
 /*
- * Sets ip, SP and FP of @caller by the frame record of @frame, which is in @range. Returns the
- * caller's range if the return address is in the map and follows a call; else NULL. Also returns
- * NULL for the rt_sigreturn stub, and for the start of a page, where the uretprobe trampoline may
- * be: the general path handles both.
+ * Sets ip, SP and FP of @caller by the frame record of @frame, whose code is in @range. Returns the
+ * range with the return address; NULL if no range has it or it does not follow a call. Also returns
+ * NULL if it is the rt_sigreturn stub, or the start of a page, where the uretprobe trampoline may
+ * be: step() in walk/walk.c handles both.
  */
 static __always_inline struct sfu_range *read_record(struct sfu_walk *walk,
 						     const struct sfu_frame *frame,
@@ -35,11 +35,11 @@ static __always_inline struct sfu_range *read_record(struct sfu_walk *walk,
 }
 
 /*
- * After a step has entered a caller by a kept frame pointer: enters at most @max more by frame
- * records, stores their addresses in @ips, and returns their number. For the deep stacks of
- * runtimes, this is much faster than sfu_fallback_step(). A caller is entered if the callee has no
- * row, both functions keep frame pointers, the caller's record is at a higher address, and the
- * return address follows a call.
+ * Called after a step has found a caller by the FP of code that keeps frame pointers. Follows frame
+ * records to at most @max further callers, stores their addresses in @ips, and returns their
+ * number. For the deep stacks of runtimes, this is much faster than sfu_fallback_step(). A caller
+ * is entered if its callee has no row, both functions are in code that keeps frame pointers, the
+ * caller's record is at a higher address, and the return address follows a call.
  */
 unsigned int sfu_chain_follow(struct sfu_walk *walk, u64 *ips, unsigned int max)
 {
@@ -68,20 +68,20 @@ unsigned int sfu_chain_follow(struct sfu_walk *walk, u64 *ips, unsigned int max)
 	return nr;
 }
 
-/* A chain of this length is valid without an end: perf stores no more frames by default. */
+/* A chain of so many records is valid even without an end: by default, perf stores 127 frames. */
 #define MAX_LINKS	127
 
 /*
- * A chain has no frames in files without frame pointers, or at least this number: a single record
- * may be data, or belong to an outer caller. With 2, the record of an outer function that uses
- * alloca() counts, and skips callers. With 6, shallow stacks of SBCL (a Lisp) end early.
+ * If a chain has frames in files that perhaps keep no frame pointers, it needs this many of them:
+ * one record may be data, or belong to an outer caller. With 2, the record of an outer function
+ * that uses alloca() counts, and skips callers. With 6, shallow stacks of SBCL (a Lisp) end early.
  */
 #define MIN_IN_FILE	3
 
 /*
- * Returns true if a chain of records may lead through the code of @range. A frame pointer skips the
- * callers that do not save it. So a chain may not lead through a file with rows, nor through JIT
- * code in which a scan has seen functions without frame pointers.
+ * Returns true if a chain of frame records may lead through the code of @range. A chain skips the
+ * callers that make no record. So a file that does not keep frame pointers must have no rows, and
+ * in JIT code, a scan must not have seen functions without frame pointers.
  */
 static bool may_be_in_chain(const struct sfu_range *range)
 {
@@ -93,16 +93,16 @@ static bool may_be_in_chain(const struct sfu_range *range)
 }
 
 /*
- * Follows the chain to its end, and makes the end the present frame. Stores the addresses of the
- * first @max callers in @ips, and the last of these frames in @last. Returns the number of links,
- * or 0 if the chain is not valid.
+ * Follows the chain of frame records to its end, and makes the frame there the present frame.
+ * Stores the addresses of the first @max callers in @ips, and the last of these frames in @last.
+ * Returns the number of callers in the chain, or 0 if the chain is not valid.
  */
 static unsigned int find_end(struct sfu_walk *walk, u64 *ips, unsigned int max,
 			     struct sfu_frame *last)
 {
 	struct sfu_frame caller = { .sp_unverified = true, .is_in_chain = true };
 	struct sfu_frame *frame = &walk->frame;
-	/* If an earlier call has cut this chain at its @max, enough frames were counted then. */
+	/* If an earlier call has cut this chain at its @max, it has seen MIN_IN_FILE frames. */
 	unsigned int nr, nr_in_file = frame->is_in_chain ? MIN_IN_FILE : 0;
 	struct sfu_range *outer, *range = sfu_walk_range_of(walk, frame);
 	bool may_be_entrypoint = false;
@@ -124,7 +124,7 @@ static unsigned int find_end(struct sfu_walk *walk, u64 *ips, unsigned int max,
 		outer = read_record(walk, frame, range, &caller);
 		if (!outer)
 			return 0;
-		/* To save reads of code: few entry points are in the range of their callee. */
+		/* Reads code to find an entry point only if the range changes or the chain ends. */
 		may_be_entrypoint = outer != range || !sfu_record_links_up(&caller, frame);
 		caller.by_kept_fp = range->keeps_fp == SFRAME_KEEPS_FP_YES;
 		*frame = caller;
@@ -138,11 +138,11 @@ static unsigned int find_end(struct sfu_walk *walk, u64 *ips, unsigned int max,
 }
 
 /*
- * Enters at most @max callers by a chain of frame records, where no single caller has evidence.
+ * Enters at most @max callers by a chain of frame records, where nothing else confirms a caller.
  * Stores their addresses in @ips, and returns their number. In a valid chain, each record is at a
- * higher address than the last one, and each return address follows a call. The chain ends at an
- * entry point or a function with a row, or has MAX_LINKS links. Without a valid chain, returns 0,
- * and the walk does not change.
+ * higher address than the one before, and each return address follows a call. The chain ends at an
+ * entry point or a function with a row, or has MAX_LINKS records. Without a valid chain, returns 0,
+ * and the present frame does not change.
  */
 unsigned int sfu_chain_enter(struct sfu_walk *walk, u64 *ips, unsigned int max)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The fallback: finds the caller of a frame without a row, or of a frame whose row needs the stack
- * pointer while it is unverified. A wrong frame is worse than a short stack. So the walk ends where
- * no caller has evidence:
+ * pointer while this may be wrong. A wrong frame is worse than a short stack. So the walk ends if
+ * no evidence of these kinds confirms the caller:
  *
  *	kind	evidence			strength		checked by
  *	-------	------------------------------	----------------------	----------------------
@@ -17,14 +17,14 @@
  *	chain	frame records up to a row or	may skip callers that	sfu_chain_enter()
  *		an entry point			make no record
  *
- * A row with an unverified stack pointer needs evidence, too: a proof that the call enters exactly
- * the function of the row (is_proved(), in walk.c), or a kept FP (sfu_fallback_by_row()).
+ * If the stack pointer may be wrong, a row needs evidence, too: a proof that the call enters
+ * exactly the function of the row (is_proved() in walk.c), or a kept FP (sfu_fallback_by_row()).
  */
 #include "walk/fallback.h"
 
 /*
- * Finds a caller on another stack, see sfu_record_find_on_other_stack(). Not for a frame that was
- * sampled or hit by a signal, because its function may be in the middle of a stack switch.
+ * Finds a caller on another stack, to which FP leads: see sfu_record_find_on_other_stack(). Not for
+ * a frame that a sample or signal has hit: its function may be in the middle of a stack switch.
  */
 static bool leaves_stack(struct sfu_walk *walk, struct sfu_frame *caller)
 {
@@ -41,9 +41,9 @@ static bool leaves_stack(struct sfu_walk *walk, struct sfu_frame *caller)
 }
 
 /*
- * Finds the caller by the instructions at the ip. Unrelated code may follow a call that does not
- * return. So instructions at a return address count only in anonymous memory: Python's trampolines
- * only call and return.
+ * Finds the caller by the instructions of a prologue or epilogue at the ip. At a return address,
+ * they may belong to another function, because a call that does not return may end its function. So
+ * there they count only in anonymous memory: Python's trampolines only call and return.
  */
 static bool find_by_code(struct sfu_walk *walk, struct sfu_frame *caller)
 {
@@ -61,12 +61,12 @@ static bool find_by_code(struct sfu_walk *walk, struct sfu_frame *caller)
 	       sfu_call_may_return_to(walk, caller->ip);
 }
 
-/* Largest detected alignment of a stack, in bytes. Half would miss functions that use AVX-512. */
+/* Largest stack alignment that is detected, in bytes. Half of it would miss code with AVX-512. */
 #define MAX_REALIGNED	64
 
 /*
- * Returns true if the callee may have realigned the stack. Compilers then push a copy of the return
- * address for the frame record. The original is a little above the copy, and SP is wrong.
+ * Returns true if the callee may have realigned its stack. Compilers then push a copy of the return
+ * address, next to the saved FP. If the original is a little above the copy, SP is wrong.
  */
 static bool may_be_realigned(struct sfu_walk *walk)
 {
@@ -81,7 +81,7 @@ static bool may_be_realigned(struct sfu_walk *walk)
 	return false;
 }
 
-/* Returns true if @row describes a frame record (FP, return address) below the CFA. */
+/* Returns true if @row describes a frame record (saved FP, return address) below the CFA. */
 static bool is_of_record(const struct sframe_row *row)
 {
 	return row->ra.how == SFRAME_RULE_CFA_MEM && row->fp.how == SFRAME_RULE_CFA_MEM &&
@@ -89,10 +89,10 @@ static bool is_of_record(const struct sframe_row *row)
 }
 
 /*
- * Finds the caller of a frame whose row needs the unverified stack pointer, and has no proof. The
- * return address must follow a call, and a kept frame pointer must be the evidence. Either it has
- * found the present frame, and the callee has not realigned the stack: then the stack pointer is
- * right. Or the row describes a frame record, to which the frame pointer leads.
+ * Finds the caller of a frame whose row needs the stack pointer, which may be wrong. The return
+ * address must follow a call, and one of two cases must apply. A callee that keeps frame pointers
+ * has led to the frame, and has not realigned its stack: then the stack pointer is right. Or the
+ * row describes a frame record, and the code keeps frame pointers: then FP leads to this record.
  */
 bool sfu_fallback_by_row(struct sfu_walk *walk, const struct sframe_row *row,
 			 struct sfu_frame *caller)
@@ -120,9 +120,9 @@ bool sfu_fallback_by_row(struct sfu_walk *walk, const struct sframe_row *row,
 
 /*
  * Returns true if the frame is in an entry point: code of libc, libstdc++ or Go that starts a
- * program or a thread. It is outermost in most stacks, has no row, and is recognised by its
- * instructions. Other code may look like a program's start, so this frame must be near the start of
- * the stack and, in code like _start, FP must be 0.
+ * program or a thread. Its frame is the outermost one of most stacks, has no row, and is recognised
+ * by its instructions. Other code may look like a program's start, so its frame must be near the
+ * start of the stack and, in code like _start, FP must be 0.
  */
 bool sfu_is_entrypoint(struct sfu_walk *walk)
 {
@@ -135,7 +135,7 @@ bool sfu_is_entrypoint(struct sfu_walk *walk)
 	if (start == SFU_START_NONE || (start == SFU_START_ENTRY && frame->fp) ||
 	    (start != SFU_START_THREAD && !sfu_is_near_start(frame)))
 		return false;
-	/* Remembers the address, unless a scan may lead walks further or the map is inherited. */
+	/* Remembers the entry point, unless the map is the parent's or a scan may show a caller. */
 	if (!sfu_keeps_fp_is_unknown(walk) && !walk->lookup.is_inherited)
 		WRITE_ONCE(*(start == SFU_START_THREAD ? &walk->map->thread_ra :
 							 &walk->map->main_ra), frame->ip);
@@ -143,8 +143,8 @@ bool sfu_is_entrypoint(struct sfu_walk *walk)
 }
 
 /*
- * Enters the caller of a frame without a row. Returns SFU_STOP_NONE; SFU_STOP_ENTRYPOINT or
- * SFU_STOP_NODATA without evidence for a caller; SFU_STOP_SIGNAL; SFU_STOP_STACK; SFU_STOP_BUDGET.
+ * Enters the caller of a frame without a row, and returns SFU_STOP_NONE. Without evidence for a
+ * caller: SFU_STOP_ENTRYPOINT, SFU_STOP_NODATA. Errors: SFU_STOP_SIGNAL, _STACK or _BUDGET.
  */
 enum sfu_stop sfu_fallback_step(struct sfu_walk *walk)
 {

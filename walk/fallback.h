@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Callers of frames without a row. If a function finds none, @caller is undefined. */
+/* Finds callers of frames without a row. A function that finds none leaves @caller undefined. */
 #ifndef SFU_FALLBACK_H
 #define SFU_FALLBACK_H
 
 #include "walk/walk.h"
 
 /*
- * Largest distance, in bytes, from mm->start_stack (the first SP of the process) to a frame of
- * _start or of libc's code that calls main(). glibc needs more than half. With the double, a frame
- * of main() could be mistaken for a frame of libc.
+ * Largest distance, in bytes, from mm->start_stack (the first SP of the process) down to a frame of
+ * _start or of libc's code that calls main(). glibc needs more than half of it. With the double, a
+ * frame of main() could be mistaken for a frame of libc.
  */
 #define SFU_MAX_START_STACK		768
 
@@ -18,9 +18,9 @@ static inline bool sfu_is_near_start(const struct sfu_frame *frame)
 }
 
 /*
- * Returns true if an earlier walk has found an entry point at the ip of the frame. Most stacks end
- * at one of two addresses, so the map remembers both. If a process replaces the code there, only
- * its own stacks are wrong: walks in inherited maps do not use the two addresses.
+ * Returns true if an earlier walk has found an entry point (code that starts a program or thread)
+ * at the ip of the frame. Most stacks end at one of two, so the map remembers both addresses. If a
+ * process replaces this code, only its own stacks are wrong: walks in inherited maps use neither.
  */
 static __always_inline bool sfu_is_known_entrypoint(const struct sfu_walk *walk)
 {
@@ -35,16 +35,16 @@ static __always_inline bool sfu_is_known_entrypoint(const struct sfu_walk *walk)
 /* walk/record.c */
 extern bool sfu_proved_only;
 
-/* Returns true if FP does not have the alignment of a CFA, as in Go's functions on arm64. */
+/* Returns true if FP is not aligned like a CFA, as in Go's functions on arm64. */
 static __always_inline bool sfu_record_is_low(const struct sfu_frame *frame)
 {
 	return !IS_ALIGNED(frame->fp, SFU_ARCH_CFA_ALIGN);
 }
 
 /*
- * Returns true if FP may point to a frame record of @frame: FP is aligned, and not below SP. Go's
- * records on arm64 may be a little below SP. Such a low record is accepted only if the record of
- * @callee is low, too. @callee is the frame that @frame has called, or @frame itself.
+ * Returns true if the FP of @frame may point to its frame record: FP is aligned, and not below SP.
+ * Go's records on arm64 may be a little below SP. Such a low record is accepted only if the record
+ * of @callee is low, too. @callee is the frame that @frame has called, or @frame itself.
  */
 static __always_inline bool sfu_record_links_up(const struct sfu_frame *frame,
 						const struct sfu_frame *callee)

@@ -21,34 +21,34 @@
 #include "walk/user.h"
 #include "walk/walk.h"
 
-/* Why follow() has returned, and what happens next. */
+/* Why follow() has returned, and which function continues the walk. */
 enum fast_end {
 	FAST_MISSED,	/* a row is not in the row cache: sfu_section_add_row() decodes it */
-	FAST_OUTSIDE,	/* the next caller is outside of the range: enter_outer() enters it */
-	FAST_OTHER,	/* a row is not packed, or a step fails: the general path does the step */
-	FAST_FULL,	/* there is no room, or no budget, for another frame */
+	FAST_OUTSIDE,	/* the caller's code is outside of the range: enter_outer() enters it */
+	FAST_OTHER,	/* the row cannot be packed, or a step fails: walk_slow() does the step */
+	FAST_FULL,	/* the array is full, or the budget too small for another frame */
 };
 
 /* The state of the fast path, made by sfu_fast_callers() for the frames of one walk. */
 struct fast_walk {
-	unsigned long		sp;		/* SP of the last frame; FAST_OUTSIDE: its caller */
-	unsigned long		fp;		/* FP of the last frame; FAST_OUTSIDE: its caller */
-	unsigned long		ra;		/* FAST_OUTSIDE: return address to another range */
-	u64			key;		/* row cache key of the last frame */
-	u64			row;		/* FAST_OTHER: packed row of the last frame */
+	unsigned long		sp;		/* SP of the frame; if FAST_OUTSIDE: its caller's */
+	unsigned long		fp;		/* FP of the frame; if FAST_OUTSIDE: its caller's */
+	unsigned long		ra;		/* return address in another range (FAST_OUTSIDE) */
+	u64			key;		/* key of the last frame's row in row caches */
+	u64			row;		/* packed row of the last frame, for FAST_OTHER */
 	u64			*ips;		/* where to store the address of the next frame */
 	u64			*end;		/* end of the array that @ips points into */
 	unsigned long		first_ra;	/* lowest return address in the code range */
 	unsigned long		size;		/* length of the code range in bytes */
-	struct sfu_row_cache	cache;		/* row cache for the section of the range */
-	u64			section;	/* number of the section in row caches */
-	u64			key_of_ra;	/* a row cache key minus its return address */
-	const struct sfu_table	*table;		/* table of the section, or NULL */
-	u64			linked_of_key;	/* an address in the table minus its cache key */
+	struct sfu_row_cache	cache;		/* row cache that has rows of the range's section */
+	u64			section;	/* number that row caches use for the section */
+	u64			key_of_ra;	/* added to a return address, gives the row's key */
+	const struct sfu_table	*table;		/* kernel's table of the section's rows, or NULL */
+	u64			linked_of_key;	/* added to a key, gives the address in the table */
 	unsigned int		nr_missed;	/* rows found in the table, not in the row cache */
 };
 
-/* Finds a row in the compiled table, and adds it to the row cache. Returns 0 without a table. */
+/* Finds a row in the kernel's table, adds it to the row cache, and returns it; 0: no table. */
 static noinline u64 find_in_table(struct fast_walk *fast, u64 key)
 {
 	const struct sfu_table *table = fast->table;
@@ -64,8 +64,8 @@ static noinline u64 find_in_table(struct fast_walk *fast, u64 key)
 }
 
 /*
- * Enters frames of one range. The loop keeps its variables in registers. If another function were
- * inlined here, there would be too few registers.
+ * Enters callers as long as their ip stays in one range, and stores their addresses. The loop keeps
+ * its variables in registers: with another function inlined, there would be too few registers.
  */
 static noinline enum fast_end follow(struct fast_walk *fast)
 {
@@ -94,7 +94,7 @@ static noinline enum fast_end follow(struct fast_walk *fast)
 		}
 		base = sp;
 		if (unlikely(row & (SFU_ROW_BY_FP | SFU_ROW_IS_OTHER))) {
-			/* The process chooses FP: a mask bounds it during speculation, too. */
+			/* FP may have any value: the mask bounds it in speculation, too. */
 			base = array_index_nospec(fp, end);
 			if (row & SFU_ROW_IS_OTHER || base < sp ||
 			    !IS_ALIGNED(base, SFU_ARCH_CFA_ALIGN))
@@ -103,10 +103,10 @@ static noinline enum fast_end follow(struct fast_walk *fast)
 		cfa = base + (row & SFU_ROW_CFA);
 		if (cfa > end)
 			break;
-		/* If calls push the return address, it is the last word below the CFA. */
+		/* If calls push the return address (x86), it is the last word below the CFA. */
 		sfu_user_get_word(ra, SFU_ARCH_REG_RA < 0 ? cfa - sizeof(ra) :
 				  base + FIELD_GET(SFU_ROW_RA, row), close);
-		if (row & SFU_ROW_SAVES_FP) {	/* a failed read must not change FP */
+		if (row & SFU_ROW_SAVES_FP) {	/* a read that fails must leave FP unchanged */
 			sfu_user_get_word(caller_fp, base + FIELD_GET(SFU_ROW_FP, row), close);
 			fp = caller_fp;
 		}
@@ -135,7 +135,7 @@ closed:
 	return why;
 }
 
-/* Prepares @fast for the range walk->last. Returns false if its section has no packed rows. */
+/* Sets @fast for the range walk->last. Returns false if the fast path cannot use its rows. */
 static __always_inline bool go_to_range(struct fast_walk *fast, struct sfu_walk *walk,
 					unsigned long addr)
 {
@@ -161,7 +161,7 @@ static __always_inline enum sfu_stop enter_outer(struct fast_walk *fast, struct 
 	if (sfu_walk_charge(walk, SFU_RANGE_COST + SFU_FAST_COST))
 		return SFU_STOP_BUDGET;
 	stop = sfu_walk_check_caller(walk, &caller);
-	/* Without budget, no uretprobe is found: then @stop is not the real reason. */
+	/* If the budget ended in the search for a uretprobe, this is the real reason to stop. */
 	if (stop)
 		return walk->lookup.rd.budget ? stop : SFU_STOP_BUDGET;
 	*fast->ips++ = caller.ip;
@@ -170,9 +170,9 @@ static __always_inline enum sfu_stop enter_outer(struct fast_walk *fast, struct 
 }
 
 /*
- * The fast path of sfu_walk_callers(), with its parameters. walk->last is the range of the present
- * frame. Returns SFU_STOP_NONE with *@nr == 0 if the general path must do the next step. A KUnit
- * test may replace this function in its own task.
+ * The fast path of sfu_walk_callers(), with the same parameters. walk->last is the range of the
+ * present frame. Returns SFU_STOP_NONE, and 0 in @nr, if walk_slow() must find the next caller. A
+ * KUnit test may replace this function in its own task.
  */
 enum sfu_stop sfu_fast_callers(struct sfu_walk *walk, u64 *ips, unsigned int max, unsigned int *nr)
 {

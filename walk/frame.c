@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Primitives of a walk: read memory and registers, find the range, and compute the caller. The
- * frame of the walk changes only after the caller has been checked: a failed step changes nothing.
+ * Primitives of a walk: read memory and registers, find ranges of code, and compute the caller. The
+ * present frame changes only after its caller has been checked: a failed step changes nothing.
  */
 #include "walk/user.h"
 #include "walk/walk.h"
 
-/* Reads @len bytes of user memory. Returns false if a page is absent, or the budget ends. */
+/* Reads @len bytes of user memory. Returns false if a page is absent, or the budget is spent. */
 bool sfu_walk_read_code(struct sfu_walk *walk, void *code, unsigned long addr, size_t len)
 {
 	if (sfu_walk_charge(walk, SFU_READ_COST + len))
@@ -36,7 +36,7 @@ bool sfu_walk_read_around(struct sfu_walk *walk, u8 *code, unsigned long ip, uns
 	       sfu_walk_read_code(walk, code + (begin - from), begin, end - begin);
 }
 
-/* Reads a word of user memory. Returns SFU_STOP_STACK if its page is absent; SFU_STOP_BUDGET. */
+/* Reads a word of user memory. Errors: SFU_STOP_STACK if its page is absent; SFU_STOP_BUDGET. */
 enum sfu_stop sfu_walk_read_word(struct sfu_walk *walk, unsigned long addr, unsigned long *val)
 {
 	if (sfu_walk_read_code(walk, val, addr, sizeof(*val)))
@@ -44,7 +44,7 @@ enum sfu_stop sfu_walk_read_word(struct sfu_walk *walk, unsigned long addr, unsi
 	return walk->lookup.rd.budget ? SFU_STOP_STACK : SFU_STOP_BUDGET;
 }
 
-/* Reads a register, by its DWARF number, from the struct sigcontext that a signal has saved. */
+/* Reads the register with DWARF number @reg from the struct sigcontext at address @sigcontext. */
 enum sfu_stop sfu_walk_read_saved(struct sfu_walk *walk, unsigned long sigcontext,
 				  unsigned int reg, unsigned long *val)
 {
@@ -53,8 +53,8 @@ enum sfu_stop sfu_walk_read_saved(struct sfu_walk *walk, unsigned long sigcontex
 }
 
 /*
- * Reads a register of the present frame, by its DWARF number, which is below SFU_ARCH_NR_REGS.
- * Returns SFU_STOP_REGISTER if its value is unknown in this frame; SFU_STOP_STACK; SFU_STOP_BUDGET.
+ * Reads the register of the present frame with DWARF number @reg, which is below SFU_ARCH_NR_REGS.
+ * Errors: SFU_STOP_REGISTER if its value in this frame is unknown; SFU_STOP_STACK; SFU_STOP_BUDGET.
  */
 enum sfu_stop sfu_walk_read_register(struct sfu_walk *walk, unsigned int reg, unsigned long *val)
 {
@@ -73,7 +73,7 @@ enum sfu_stop sfu_walk_read_register(struct sfu_walk *walk, unsigned int reg, un
 	return SFU_STOP_NONE;
 }
 
-/* Returns the range of an address, or NULL. The last range is tried first: it has most callers. */
+/* Returns the executable mapping of @addr, or NULL: first tries the last one, the most likely. */
 struct sfu_range *sfu_walk_find_range(struct sfu_walk *walk, unsigned long addr)
 {
 	struct sfu_range *last = walk->last;
@@ -95,7 +95,7 @@ u64 sfu_walk_find_function(struct sfu_walk *walk, const struct sframe_row *row,
 	return row->func;
 }
 
-/* Computes the value that a rule describes, which is not SFRAME_RULE_SAME. */
+/* Computes the value that @rule describes. The rule must not be SFRAME_RULE_SAME. */
 static enum sfu_stop compute_rule(struct sfu_walk *walk, const struct sframe_rule *rule,
 				  unsigned long cfa, unsigned long *val)
 {
@@ -115,8 +115,8 @@ static enum sfu_stop compute_rule(struct sfu_walk *walk, const struct sframe_rul
 }
 
 /*
- * Finds the CFA, which must be above @below. CFA == @below is allowed only in a frame that was
- * sampled or hit by a signal: its function may not have pushed anything yet.
+ * Finds the CFA of the present frame. It must be above @below; or equal, if the frame was sampled
+ * or hit by a signal, because its function may not have pushed anything yet.
  */
 static enum sfu_stop find_cfa(struct sfu_walk *walk, const struct sframe_row *row,
 			      unsigned long below, unsigned long *cfa)
@@ -126,8 +126,8 @@ static enum sfu_stop find_cfa(struct sfu_walk *walk, const struct sframe_row *ro
 	if (stop)
 		return stop;
 	/*
-	 * In rows of glibc's setcontext() and longjmp(), the CFA is the argument, a buffer, and not
-	 * the caller's stack pointer. There, the return address is above the CFA or in a register.
+	 * In rows of glibc's setcontext() and longjmp(), the CFA is the address of a buffer, not
+	 * the caller's SP. The return address is above it or in a register: such rows are refused.
 	 */
 	if (row->cfa.how == SFRAME_RULE_REG && row->cfa.reg != SFU_ARCH_REG_SP &&
 	    row->cfa.reg != SFU_ARCH_REG_FP && !row->signal &&
@@ -142,12 +142,12 @@ static enum sfu_stop find_cfa(struct sfu_walk *walk, const struct sframe_row *ro
 static enum sfu_stop find_ra(struct sfu_walk *walk, const struct sframe_rule *rule,
 			     unsigned long cfa, unsigned long below, unsigned long *ra)
 {
-	/* No call stores its return address below the stack pointer. */
+	/* No call stores its return address below the stack pointer: such a row is refused. */
 	if (rule->how == SFRAME_RULE_CFA_MEM && cfa + rule->off < below)
 		return SFU_STOP_CFA;
 	if (rule->how != SFRAME_RULE_SAME)
 		return compute_rule(walk, rule, cfa, ra);
-	/* The return address is still in the link register, if the architecture has one. */
+	/* SFRAME_RULE_SAME: the return address is still in the link register, if there is one. */
 	if (SFU_ARCH_REG_RA < 0)
 		return SFU_STOP_RA;
 	return sfu_walk_read_register(walk, SFU_ARCH_REG_RA, ra);
@@ -155,8 +155,8 @@ static enum sfu_stop find_ra(struct sfu_walk *walk, const struct sframe_rule *ru
 
 /*
  * Finds the caller's frame pointer. In a function that realigns its stack, a rule loads it from an
- * address relative to FP. Compilers leave this rule in place after the epilogue has restored FP.
- * Then the address is outside of the frame, and FP itself is the result.
+ * address relative to FP. Compilers keep this rule after the epilogue has restored FP. Then FP
+ * already is the caller's, and the address computed from it is outside of the frame.
  */
 static enum sfu_stop find_fp(struct sfu_walk *walk, const struct sframe_rule *rule,
 			     unsigned long cfa, unsigned long *fp)
@@ -172,25 +172,25 @@ static enum sfu_stop find_fp(struct sfu_walk *walk, const struct sframe_rule *ru
 	return compute_rule(walk, rule, cfa, fp);
 }
 
-/* Bytes from the outermost frame to the end of its stack, at most. Ruby needs at least half. */
+/* Largest distance in bytes from an outermost frame to its stack's end. Ruby needs half or more. */
 #define MAX_ABOVE_OUTERMOST	32
 
 /*
  * Checks that the address of @caller is in a range, and sets walk->last to this range. Replaces the
  * address of the uretprobe trampoline by the original return address. Returns SFU_STOP_NONE;
- * SFU_STOP_COMPLETE at the end of the stack; SFU_STOP_RA if there is no code.
+ * SFU_STOP_COMPLETE at the end of the stack; SFU_STOP_RA if no code is known at the address.
  */
 enum sfu_stop sfu_walk_check_caller(struct sfu_walk *walk, struct sfu_frame *caller)
 {
 	walk->wants_code = false;
 	/*
 	 * Ruby starts a coroutine with return address and frame pointer 0 near the end of a stack,
-	 * which ends with a page. One 0 is no evidence: a wrong row finds a 0 anywhere in a stack.
+	 * which ends with a page. Elsewhere, a 0 may be any word that a wrong row has found.
 	 */
 	if (!caller->ip)
 		return !caller->fp && -caller->sp % PAGE_SIZE <= MAX_ABOVE_OUTERMOST ?
 		       SFU_STOP_COMPLETE : SFU_STOP_RA;
-	/* The uretprobe trampoline begins a page. Few other return addresses do. */
+	/* The uretprobe trampoline begins a page: for other addresses, no uretprobe is searched. */
 	if (PAGE_ALIGNED(caller->ip) && sfu_uprobe_is_used())
 		caller->ip = sfu_uprobe_real_ra(walk, caller->sp, caller->ip);
 	walk->wants_code = !sfu_walk_range_of(walk, caller);
@@ -215,8 +215,8 @@ enum sfu_stop sfu_walk_find_caller_above(struct sfu_walk *walk, const struct sfr
 		return stop;
 	/*
 	 * SFrame cannot express the CFA *(reg + n) + c, so "sframectl convert" leaves out c. Then
-	 * the return address is not below this CFA, and the caller's stack begins right after it.
-	 * If calls push the return address, no other row has it there.
+	 * the return address is not below the CFA of the row, and the caller's SP is right above
+	 * this address. Where calls push the return address (x86), no other row has it there.
 	 */
 	sp = cfa;
 	if (SFU_ARCH_REG_RA < 0 && row->cfa.how == SFRAME_RULE_REG_MEM &&

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Frame records (saved frame pointer, return address): the caller in a record, and its evidence.
+ * Frame records (saved frame pointer, return address): finds callers, and checks the evidence.
  *
  * Code without a row may use the frame pointer for data, so a record alone shows nothing. Two kinds
- * of evidence are checked here (walk/fallback.c lists all): a kept frame pointer first, because it
- * needs fewer reads, and a proof.
+ * of evidence are checked here (walk/fallback.c lists all): first that the code keeps frame
+ * pointers, which needs fewer reads; then a proof by a call.
  */
 #include <linux/moduleparam.h>
 
@@ -22,12 +22,12 @@ bool sfu_keeps_fp(struct sfu_walk *walk, const struct sfu_frame *frame)
 	return range && range->keeps_fp == SFRAME_KEEPS_FP_YES;
 }
 
-/* Finds the caller in the frame record of the present frame. The caller has no evidence yet. */
+/* Finds the caller in the present frame's record. Nothing confirms yet that this is the caller. */
 bool sfu_record_find(struct sfu_walk *walk, struct sfu_frame *caller)
 {
 	const struct sfu_frame *frame = &walk->frame;
 	const bool is_low = sfu_record_is_low(frame);
-	/* The CFA is right above a record. In Go's low records, it is one word higher. */
+	/* The CFA is right above a frame record; but one word higher in Go's low records. */
 	const int cfa = 16 + (is_low ? SFU_ARCH_LOW_RECORD : 0);
 	const struct sframe_row row = {
 		.cfa = { .how = SFRAME_RULE_REG, .reg = SFU_ARCH_REG_FP, .off = cfa },
@@ -40,9 +40,9 @@ bool sfu_record_find(struct sfu_walk *walk, struct sfu_frame *caller)
 }
 
 /*
- * Returns true if there is a proof: the call before the return address of @caller enters a function
- * that is in the file of the present frame and has no row. Any other callee is not the present
- * function: then the record belongs to an outer caller.
+ * Returns true if a call proves @caller: the call before its return address enters a function that
+ * is in the file of the present frame and has no row. If the call enters another function, the
+ * record belongs to an outer caller.
  */
 bool sfu_record_is_proved(struct sfu_walk *walk, const struct sfu_frame *caller)
 {
@@ -56,8 +56,8 @@ bool sfu_record_is_proved(struct sfu_walk *walk, const struct sfu_frame *caller)
 	if (!here || !there || here->vma.file != there->vma.file)
 		return false;
 	/*
-	 * In a file with neither rows nor frame pointers, the record may belong to any outer
-	 * function. It counts if its code keeps FP: the kernel's own walk finds this caller, too.
+	 * If the file has neither rows nor frame pointers, the record may be of any outer function.
+	 * It counts only if the caller's code keeps FP: the kernel's walk finds this caller, too.
 	 */
 	if (there->has_no_data && !sfu_keeps_fp(walk, caller))
 		return false;
@@ -66,14 +66,14 @@ bool sfu_record_is_proved(struct sfu_walk *walk, const struct sfu_frame *caller)
 
 /*
  * Least distance, in bytes, from SP down to a frame record on another stack. Most nearer records
- * belong to functions that have returned. With the double, stacks near each other are not followed.
+ * belong to functions that have returned. With the double, no caller is found on stacks close by.
  */
 #define MIN_STACK_DISTANCE	0x10000
 
 /*
- * Finds the caller of @frame on another stack at lower addresses, where the frame pointer leads to.
- * Go runs C, and parts of its runtime, on the stack of the thread, and the goroutine that called
- * them has a stack of its own. The caller ensures that @frame was not sampled or hit by a signal.
+ * Finds the caller of @frame on another stack at lower addresses, to which FP leads. Go runs C, and
+ * parts of its runtime, on the stack of the thread, and the goroutine that calls them has a stack
+ * of its own. @frame must not be sampled or hit by a signal: it may be in a stack switch.
  */
 bool sfu_record_find_on_other_stack(struct sfu_walk *walk, const struct sfu_frame *frame,
 				    struct sfu_frame *caller)
@@ -93,8 +93,8 @@ bool sfu_record_find_on_other_stack(struct sfu_walk *walk, const struct sfu_fram
 }
 
 /*
- * Returns true if @caller is anonymous code that keeps frame pointers, and its record leads to
- * code. An interpreter may push a return address and jump, so no call is before this address.
+ * Returns true if @caller is in anonymous code that keeps frame pointers, and its record leads to
+ * code. This replaces the check for a call: interpreters may push a return address and jump.
  */
 static bool is_pushed_return(struct sfu_walk *walk, const struct sfu_frame *caller)
 {
@@ -107,9 +107,9 @@ static bool is_pushed_return(struct sfu_walk *walk, const struct sfu_frame *call
 }
 
 /*
- * Returns true, and sets @by_kept_fp of @caller, if the present code keeps frame pointers. Unless
- * the caller's FP is 0, the return address must follow a call, and the FP must lead to a next
- * record if the caller's code keeps frame pointers, too. @caller is from sfu_record_find().
+ * Returns true, and sets &sfu_frame.by_kept_fp of @caller (see sfu_record_find()), if the code of
+ * the present frame keeps frame pointers. Unless the caller's FP is 0, its return address must
+ * follow a call, and if its code keeps frame pointers, too, its FP must lead to a next record.
  */
 bool sfu_record_is_kept(struct sfu_walk *walk, struct sfu_frame *caller)
 {
@@ -129,8 +129,9 @@ bool sfu_record_is_kept(struct sfu_walk *walk, struct sfu_frame *caller)
 }
 
 /*
- * Returns true if no scan knows whether the code of the present frame keeps frame pointers: after a
- * scan, a walk may get further. Stores an ip in anonymous code: a scan reads the code around it.
+ * Returns true if no scan has found out whether the code of the present frame keeps frame pointers:
+ * after a scan, a walk may get further. If the ip is in anonymous code, stores it in the range: the
+ * next scan reads the code around it.
  */
 bool sfu_keeps_fp_is_unknown(struct sfu_walk *walk)
 {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The row caches: they map an address to its row, without a search in its section.
+ * The row caches: hash tables from addresses of code to rows, to save searches in SFrame sections.
  *
  * Each processor has one cache for all processes. A walk uses the cache of its processor, with
  * preemption disabled. A walk in an NMI that interrupts this walk does not use the cache. So one
  * walk at a time reads and writes a cache, without barriers.
  *
- * A cached row has the number of its section. All processes that use a table share its number. A
- * section in the memory of a process gets a new number each time it is mapped. So a process that
- * writes to its section changes no rows of other processes, and new code at an old address finds no
- * old rows. A row stays until a new row of its set replaces it.
+ * A cached row is stored with the number of its section. All processes that use a table share its
+ * number. A section in the memory of a process gets a new number each time it is mapped. So a
+ * process that writes to its section changes no rows of other processes, and new code at an old
+ * address finds no old rows. A row stays until a new row of its set replaces it.
  */
 #define pr_fmt(fmt) "sframe_unwind: " fmt
 
@@ -22,7 +22,7 @@
 #include "sframe_arch.h"
 #include "walk/row_cache.h"
 
-#define MAX_ROWS	0x100000U	/* 32 MiB; sfu_row_cache_set() does not overflow */
+#define MAX_ROWS	0x100000U	/* limit of 32 MiB; sfu_row_cache_set() cannot overflow */
 
 static unsigned int row_cache = 4096;
 module_param(row_cache, uint, 0444);
@@ -31,8 +31,8 @@ MODULE_PARM_DESC(row_cache, "rows that each processor remembers, of 32 bytes eac
 DEFINE_PER_CPU(struct sfu_row_cache, sfu_row_caches);
 
 /*
- * Returns a number that no section or table had before. Sets @key_base to a random number: the keys
- * of cached rows are addresses + @key_base, so no process knows whose rows its own rows replace.
+ * Returns a number that no section or table had before. Sets @key_base to a random number: the key
+ * of a row is its address + @key_base, so no process knows whose rows its own rows replace.
  */
 u64 sfu_row_cache_new_section(u64 *key_base)
 {
@@ -42,14 +42,14 @@ u64 sfu_row_cache_new_section(u64 *key_base)
 	return atomic64_inc_return(&last);
 }
 
-/* The flags of a packed row use bits that are 0 in each multiple of SFU_ARCH_CFA_ALIGN. */
+/* A packed row has its flags in the low bits of the CFA's offset, which are 0 by its alignment. */
 static_assert(SFU_ARCH_CFA_ALIGN > (SFU_ROW_BY_FP | SFU_ROW_SAVES_FP | SFU_ROW_IS_OTHER));
 
-/* Returns @row packed; SFU_ROW_OUTERMOST; or SFU_ROW_IS_OTHER if @row cannot be packed. */
+/* Returns @row in packed form; SFU_ROW_OUTERMOST; or SFU_ROW_IS_OTHER if it cannot be packed. */
 u64 sfu_row_pack(const struct sframe_row *row)
 {
 	const s64 cfa = row->cfa.off, ra = cfa + row->ra.off;
-	const u64 max = cfa - sizeof(long);	/* offset of the last word below the CFA */
+	const u64 max = cfa - sizeof(long);	/* offset from SP or FP of the word below the CFA */
 	u64 how = 0, fp = 0;
 
 	if (row->outermost)
@@ -61,7 +61,7 @@ u64 sfu_row_pack(const struct sframe_row *row)
 		how = SFU_ROW_BY_FP;
 	else if (row->cfa.reg != SFU_ARCH_REG_SP)
 		return SFU_ROW_IS_OTHER;
-	/* If calls push the return address, it is the last word below the CFA. */
+	/* If calls push the return address (x86), it is the last word below the CFA. */
 	if (SFU_ARCH_REG_RA < 0 ? (u64)ra != max : (u64)ra > max)
 		return SFU_ROW_IS_OTHER;
 	if (row->fp.how == SFRAME_RULE_CFA_MEM) {
@@ -75,7 +75,7 @@ u64 sfu_row_pack(const struct sframe_row *row)
 	return cfa | how | FIELD_PREP(SFU_ROW_RA, ra) | FIELD_PREP(SFU_ROW_FP, fp);
 }
 
-/* Allocates the caches. After -ENOMEM, sfu_row_cache_exit() frees the allocated ones. */
+/* Allocates the row caches. After -ENOMEM, sfu_row_cache_exit() frees those that it allocated. */
 int sfu_row_cache_init(void)
 {
 	int cpu;
@@ -93,7 +93,7 @@ int sfu_row_cache_init(void)
 	return 0;
 }
 
-/* Frees the caches, when no walk can run any more. */
+/* Frees the row caches. Called when no walk can run any more. */
 void sfu_row_cache_exit(void)
 {
 	int cpu;

@@ -14,38 +14,37 @@
  * SP or FP. The CFA's offset is a multiple of SFU_ARCH_CFA_ALIGN. The return address and the
  * caller's frame pointer are stored between the register and the CFA.
  */
-#define SFU_ROW_BY_FP		BIT_ULL(0)	/* the CFA is relative to FP, else to SP */
+#define SFU_ROW_BY_FP		BIT_ULL(0)	/* the CFA is relative to FP; without it, to SP */
 #define SFU_ROW_SAVES_FP	BIT_ULL(1)	/* the caller's frame pointer is on the stack */
 #define SFU_ROW_IS_OTHER	BIT_ULL(2)	/* the row cannot be packed, or there is none */
-#define SFU_ROW_CFA		GENMASK_ULL(15, 3)	/* CFA, relative to SP or FP */
-#define SFU_ROW_RA		GENMASK_ULL(31, 16)	/* address of the stored return address */
-#define SFU_ROW_FP		GENMASK_ULL(47, 32)	/* address of the stored frame pointer */
+#define SFU_ROW_CFA		GENMASK_ULL(15, 3)	/* offset of the CFA from SP or FP */
+#define SFU_ROW_RA		GENMASK_ULL(31, 16)	/* offset of the stored return address */
+#define SFU_ROW_FP		GENMASK_ULL(47, 32)	/* offset of the stored frame pointer */
 
 #define SFU_ROW_OUTERMOST	(SFU_ROW_IS_OTHER | BIT_ULL(16))	/* there is no caller */
 #define SFU_ROW_NONE		(SFU_ROW_IS_OTHER | BIT_ULL(17))	/* code without a row */
 
-/* One slot of a row cache. */
 struct sfu_cached_row {
 	u64	section;	/* number of the section; 0: the slot is empty */
 	u64	key;		/* address of the code + &sfu_section.key_base */
 	u64	row;		/* the packed row (SFU_ROW_*) of this address */
 };
 
-/* Slots of a set, which fits one cache line. With 1, two frequent rows would evict each other. */
+/* Slots of a set, which fits a cache line. With 1 slot, two rows in use would evict each other. */
 #define SFU_ROW_WAYS	2U
 
 struct sfu_row_set {
 	struct sfu_cached_row	ways[SFU_ROW_WAYS];
 } __aligned(64);
 
-/* The row cache of one processor. A walk without access to it has a cache of one set instead. */
+/* The row cache of one processor. A walk that may not use it has a cache of one set of its own. */
 struct sfu_row_cache {
 	struct sfu_row_set	*sets;		/* array of @nr_sets sets */
 	unsigned long		nr_sets;
 	bool			is_used;	/* a walk on this processor uses the cache */
 };
 
-/* Returns the set of slots for a key. The product spreads neighbouring keys over distant sets. */
+/* Returns the set of slots for @key. The product spreads neighbouring keys over distant sets. */
 static __always_inline struct sfu_row_set *sfu_row_cache_set(struct sfu_row_cache cache, u64 key)
 {
 	return &cache.sets[(u32)key * GOLDEN_RATIO_32 * cache.nr_sets >> 32];
@@ -89,7 +88,7 @@ static inline struct sfu_row_cache *sfu_row_cache_get(void)
 {
 	struct sfu_row_cache *cache = this_cpu_ptr(&sfu_row_caches);
 
-	/* No race: a walk that interrupts here returns the cache before this code continues. */
+	/* No race: a walk that interrupts this one gives the cache back before this one goes on. */
 	if (READ_ONCE(cache->is_used))
 		return NULL;
 	WRITE_ONCE(cache->is_used, true);
@@ -97,7 +96,7 @@ static inline struct sfu_row_cache *sfu_row_cache_get(void)
 	return cache;
 }
 
-/* Returns a cache from sfu_row_cache_get(), which may be NULL. */
+/* Gives back a cache that sfu_row_cache_get() has returned, which may be NULL. */
 static inline void sfu_row_cache_put(struct sfu_row_cache *cache)
 {
 	barrier();

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Signal frames: from the rt_sigreturn stub, to which a handler returns, to the interrupted code.
+ * Signal frames: steps from the rt_sigreturn stub, where handlers return, to the interrupted code.
  *
  * The kernel saves the interrupted registers on the stack (struct sigcontext). rt_sigreturn()
- * restores them one by one. For an instruction or two, the stack pointer already points into the
- * interrupted frame, where no saved context is. So a walk checks that a saved context looks like
- * one, and equals the registers that have already been restored.
+ * restores them one by one. A sample near its end may see a stack pointer that already points into
+ * the interrupted frame, where no registers are saved. So a walk checks that they look like saved
+ * registers, and that they equal the registers that have already been restored.
  */
 #include "walk/walk.h"
 
 /*
- * Returns SFU_STOP_NONE if a valid saved context is at @sigcontext. rt_sigreturn() may have
- * restored some registers. If one differs from its saved value, the context is an older signal's.
+ * Returns SFU_STOP_NONE if @sigcontext has registers that a signal saved. If rt_sigreturn() has
+ * restored a register, and it differs from its saved value, the saved ones are of an older signal.
  */
 static enum sfu_stop check_context(struct sfu_walk *walk, unsigned long sigcontext)
 {
@@ -30,8 +30,8 @@ static enum sfu_stop check_context(struct sfu_walk *walk, unsigned long sigconte
 
 /*
  * Goes from a signal frame to the frame that the signal interrupted. Returns SFU_STOP_SIGNAL if the
- * walk has already crossed SFU_MAX_SIGNALS signal frames, the saved context is not valid, or its ip
- * is in no range; SFU_STOP_STACK; SFU_STOP_BUDGET.
+ * walk has already crossed SFU_MAX_SIGNALS signal frames, the saved registers are not valid, or the
+ * saved ip is in no range. Other errors: SFU_STOP_STACK, SFU_STOP_BUDGET.
  */
 enum sfu_stop sfu_signal_step(struct sfu_walk *walk)
 {

@@ -6,10 +6,10 @@
  * breakpoint, an instruction copied out of line, or a trampoline, no row describes the saved ip. So
  * the walk begins where the program would be without uprobes.
  *
- * Known gaps. A walk ends with "bad-ra" if the kernel has replaced a return address, and has not
- * listed the original one as pending yet. A walk that interrupts a store byte by byte (rep movsb)
- * reads a mix of both addresses. On x86, the system call uretprobe() changes ip before it lowers SP
- * by three words: a sample between the two has a wrong frame.
+ * Known gaps. If the kernel has just replaced a return address, and the original is not in the list
+ * of pending uretprobes yet, a walk ends with "bad-ra". If a walk interrupts the replacement byte
+ * by byte (rep movsb), it reads a mix of both addresses. On x86, the system call uretprobe()
+ * changes ip before it lowers SP by three words: a sample between the two has a wrong frame.
  */
 #include <linux/uaccess.h>
 #include <linux/uprobes.h>
@@ -25,7 +25,7 @@
  * functions stay for a while, but they are below the stack pointer and do not match.
  *
  * The list belongs to current, in which the walk runs, or which the walk has interrupted. So the
- * list does not change meanwhile. But 6.12 frees some entries before it unlinks them:
+ * list does not change meanwhile. But Linux 6.12 frees some entries before it unlinks them:
  * get_kernel_nofault() makes reading such an entry harmless.
  */
 static bool find_pending(struct sfu_walk *walk, unsigned long cfa, unsigned long room,
@@ -58,8 +58,8 @@ unsigned long sfu_uprobe_real_ra(struct sfu_walk *walk, unsigned long cfa, unsig
 
 /*
  * Moves a frame in the uretprobe trampoline to the return address of the probed function. Until the
- * trampoline pops its first word, the list of pending uretprobes may have the return address. Later
- * the stack has it, and a matching entry of the list belongs to an outer function.
+ * trampoline pops its first word, this address may be in the list of pending uretprobes. Later it
+ * is on the stack, and a matching entry of the list belongs to an outer function.
  */
 static void leave_trampoline(struct sfu_walk *walk)
 {
@@ -86,9 +86,9 @@ static void leave_trampoline(struct sfu_walk *walk)
 }
 
 /*
- * Sets a frame that a signal has interrupted to its state without uprobes. The uretprobe trampoline
- * and the page of optimized uprobes make system calls, and signals are delivered at their end. A
- * signal may also arrive before the call of this page.
+ * Sets a frame that a signal has interrupted to its state without uprobes. Signals are delivered at
+ * the end of system calls, which the uretprobe trampoline makes, and the page that an optimized
+ * uprobe calls. A signal may also come right before this call.
  */
 void sfu_uprobe_leave(struct sfu_walk *walk)
 {
@@ -102,7 +102,7 @@ void sfu_uprobe_undo(struct sfu_walk *walk)
 	struct uprobe_task *utask = current->utask;
 	struct sfu_frame *frame = &walk->frame;
 
-	/* Moves an ip in, or right after, the out-of-line copy to the probed instruction. */
+	/* Moves an ip in or after the out-of-line copy of an instruction to the original one. */
 	if (utask && utask->xol_vaddr &&
 	    frame->ip - utask->xol_vaddr <= UPROBE_XOL_SLOT_BYTES)
 		frame->ip += utask->vaddr - utask->xol_vaddr;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Reads user memory of current: the stack, code and mapped sections. If a page is absent, a read
- * fails, and causes no page fault. Elsewhere, only the fast path reads user memory.
+ * Reads user memory of current: stacks, code and mapped sections. If a page is absent, a read
+ * fails, and causes no page fault. Only the fast path of walks reads user memory without this file.
  */
 #include "compat.h"
 #include "sframe_arch.h"
 #include "sframe_find.h"
 #include "walk/user.h"
 
-/* sfu_user_read() without the KUnit stub. Short reads are faster than copy_from_user_nofault(). */
+/* sfu_user_read() without its KUnit stub. Faster than copy_from_user_nofault() for short reads. */
 int sfu_user_read_now(void *dst, unsigned long addr, size_t len)
 {
 	u8 *to = dst, val8;
@@ -16,11 +16,11 @@ int sfu_user_read_now(void *dst, unsigned long addr, size_t len)
 	u64 val64;
 	u32 val32;
 
-	/* Without a mask, a process could choose what is read after a mispredicted check. */
+	/* Without the mask, a process could choose what is read in speculation. */
 	addr = sfu_arch_mask_user(addr);
 	if (!sfu_user_open(addr, len))
 		return -EFAULT;
-	/* While the window is open, no function may be called, not even memcpy(). */
+	/* Until sfu_user_close(), no function may be called, not even memcpy(). */
 	for (end = addr + len; end - addr >= sizeof(val64); addr += sizeof(val64)) {
 		unsafe_get_user(val64, (u64 __user *)addr, absent);
 		((struct sframe_any_u64 *)to)->v = val64;
@@ -54,7 +54,7 @@ int sfu_user_read(void *dst, unsigned long addr, size_t len)
 	return sfu_user_read_now(dst, addr, len);
 }
 
-/* Reads a number of @size bytes, in the machine's byte order, from the open window. */
+/* Reads a number of @size bytes, in the machine's byte order, after sfu_user_open(). */
 static __always_inline bool get_user_now(const struct sframe_header *hdr, struct sframe_reader *rd,
 					 u64 addr, u32 size, u64 *val)
 {
@@ -85,7 +85,7 @@ absent:
 }
 
 /*
- * sframe_find() in a mapped section that has the byte order of the machine. @pc is below 2^63.
+ * Finds the row of @pc, below 2^63, in a section in user memory, in the machine's byte order.
  *
  * All reads are inside one window of user memory. The bounds of the header keep them in the
  * section, and sfu_user_open() is a barrier. If the processor mispredicts a check of these bounds,

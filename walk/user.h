@@ -14,8 +14,8 @@ int sfu_user_find(const struct sframe_header *hdr, struct sframe_reader *rd, u64
 		  struct sframe_raw_row *raw);
 
 /*
- * Opens a window of user memory of current for inline reads, without page faults. Returns false if
- * it is no user memory. Until sfu_user_close(), use only sfu_user_get_word(), and call no function.
+ * Allows inline reads of user memory of current at @addr, without page faults. Returns false if it
+ * is no user memory. Until sfu_user_close(), use only sfu_user_get_word(), and call no function.
  */
 static __always_inline bool sfu_user_open(unsigned long addr, unsigned long len)
 {
@@ -32,7 +32,7 @@ static __always_inline void sfu_user_close(void)
 	pagefault_enable();
 }
 
-/* Reads the word at @addr in the open window to @val. Jumps to @failed if its page is absent. */
+/* Reads a word of user memory after sfu_user_open(). Jumps to @failed if its page is absent. */
 #define sfu_user_get_word(val, addr, failed)				\
 	unsafe_get_user(val, (unsigned long __user *)(addr), failed)
 

@@ -27,7 +27,7 @@ static bool uses_unverified_sp(const struct sfu_walk *walk, const struct sframe_
 	       (is_sp_based(&row->cfa) || is_sp_based(&row->ra) || is_sp_based(&row->fp));
 }
 
-/* Returns true if there is a proof: the call before @ra enters the function of @row. */
+/* Returns true if a call proves the caller: the call before @ra enters the function of @row. */
 static bool is_proved(struct sfu_walk *walk, unsigned long ra, const struct sframe_row *row)
 {
 	unsigned long callee;
@@ -37,9 +37,9 @@ static bool is_proved(struct sfu_walk *walk, unsigned long ra, const struct sfra
 }
 
 /*
- * Finds a caller on another stack, at lower addresses: Go and OCaml call functions on other stacks,
- * and the row finds the caller's frame there. A proof is needed, because functions that have
- * returned leave other return addresses on stacks.
+ * Finds a caller on another stack, at lower addresses, where the row says that it is: Go and OCaml
+ * call functions on other stacks. A proof is needed, by the call before the return address, because
+ * functions that have returned leave other return addresses on stacks.
  */
 static bool leaves_stack_by_row(struct sfu_walk *walk, const struct sframe_row *row,
 				struct sfu_frame *caller)
@@ -73,9 +73,9 @@ static enum sfu_stop step_by_row(struct sfu_walk *walk, const struct sframe_row 
 }
 
 /*
- * Goes one step from code that runs in the frame of a function (&sfu_section.entry_start), which
- * has jumped to it. So the proof for @row is a call that enters this function. Without a proof, the
- * step is made as from code without a row.
+ * Goes one step from code to which a function (&sfu_section.entry_start) has jumped, and which runs
+ * in the frame of this function. So @row is right if the call before the return address enters this
+ * function. Else, the step is made as from code without a row.
  */
 static enum sfu_stop step_after_jump(struct sfu_walk *walk, const struct sfu_section *section,
 				     const struct sframe_row *row)
@@ -99,7 +99,7 @@ static enum sfu_stop step(struct sfu_walk *walk, struct sfu_range *range)
 	case 0:
 		if (row.outermost)
 			return SFU_STOP_COMPLETE;
-		/* A signal may have interrupted a stack at lower addresses: no row leads there. */
+		/* Back from a handler on an alternate stack, SP may fall: rows only raise it. */
 		if (row.cfa.how == SFRAME_RULE_SAME ||
 		    (row.signal && sfu_signal_is_at_return(walk)))
 			return sfu_signal_step(walk);
@@ -120,7 +120,7 @@ static enum sfu_stop step(struct sfu_walk *walk, struct sfu_range *range)
 	}
 }
 
-/* One step of sfu_walk_callers() by the general path. Inlined, it would slow down the fast path. */
+/* Does one step of a walk where the fast path cannot. Inlined, it would slow down the fast path. */
 static noinline enum sfu_stop walk_slow(struct sfu_walk *walk, struct sfu_range *range, u64 *ips,
 					unsigned int max, unsigned int *nr)
 {
@@ -168,7 +168,7 @@ enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
 	if (stop || *nr)
 		return stop;
 	stop = walk_slow(walk, range, ips, max, nr);
-	/* A step without budget fails for other reasons, too: the budget is the real reason. */
+	/* If the budget is spent, a step may report another reason: the budget is the real one. */
 	return stop && !walk->lookup.rd.budget ? SFU_STOP_BUDGET : stop;
 }
 
@@ -179,9 +179,9 @@ enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
  *
  * During a task switch, user addresses refer to the memory of the next task while current is still
  * the previous one. Calls of the firmware and writes to kernel code use page tables of their own.
- * NMIs, tracepoints and kprobes occur there, so each walk checks once whose memory it is: the
- * interrupted code does not continue before the walk ends.
- * Members are set one by one: a structure assignment would first clear all of them.
+ * NMIs, tracepoints and kprobes occur there, so each walk checks whose memory it is. It checks
+ * once: the interrupted code does not continue before the walk ends. Members are set one by one: a
+ * structure assignment would first clear all of them.
  */
 void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_inherited,
 		   struct sfu_row_cache *cache, struct pt_regs *regs)

@@ -16,55 +16,55 @@
 #include "sframe_stats.h"
 
 /*
- * How often SP may fall in one walk: at a signal frame, and at a switch to a stack at lower
- * addresses. With half, stacks of nested signal handlers, or of Go with cgo, end early.
+ * Limits of a walk, so that it ends: signal frames that it crosses, and switches to a stack at
+ * lower addresses. With half, walks of nested signal handlers, or of Go with cgo, would end early.
  */
 #define SFU_MAX_SIGNALS		8
 #define SFU_MAX_SWITCHES	4
 
-/* Costs of a walk, about in instructions. With half, a walk could take over 60,000 instructions. */
-#define SFU_STEP_COST		500	/* cost of one step by the general path */
-#define SFU_FALLBACK_COST	500	/* extra cost of a frame without a row, besides reads */
-#define SFU_FAST_COST		48	/* cost of one frame that the fast path enters */
-#define SFU_RECORD_COST		200	/* cost of a frame record in a chain, besides reads */
-#define SFU_RANGE_COST		300	/* cost of a search among all ranges of a map */
+/* Costs in the budget of a walk, in instructions. With half, a walk could take over 60,000. */
+#define SFU_STEP_COST		500	/* cost of a step that the fast path cannot do */
+#define SFU_FALLBACK_COST	500	/* extra cost of a step from code without a row */
+#define SFU_FAST_COST		48	/* cost of a caller that the fast path finds */
+#define SFU_RECORD_COST		200	/* cost of following one frame record, besides reads */
+#define SFU_RANGE_COST		300	/* cost of a search for the mapping of an address */
 #define SFU_READ_COST		64	/* cost of a read of user memory, besides 1 for each byte */
-#define SFU_RETURN_COST		100	/* cost of an entry in the list of pending uretprobes */
+#define SFU_RETURN_COST		100	/* cost of examining one pending uretprobe of the task */
 
-/* One frame of the user stack: the frame that the walk has entered last, or a possible caller. */
+/* One frame of the user stack: the frame that the walk has entered last, or its possible caller. */
 struct sfu_frame {
-	unsigned long	ip;		/* address in the function; reported to perf */
+	unsigned long	ip;		/* address in the code, which the walk reports to perf */
 	unsigned long	sp;		/* stack pointer at @ip */
 	unsigned long	fp;		/* value of the frame pointer register at @ip */
-	bool		is_activation;	/* sampled, or hit by a signal: @ip is no return address */
+	bool		is_activation;	/* a sample or signal hit @ip: it is no return address */
 	/*
-	 * @sp may be wrong. Either it comes from a frame pointer, and the callee may have realigned
+	 * @sp may be wrong. Either the callee's FP has led to it, and the callee may have realigned
 	 * its stack. Or (arm64) it is a copy of the callee's SP, which may have moved already.
 	 */
 	bool		sp_unverified;
-	bool		by_kept_fp;	/* found by the frame pointer of a callee that keeps it */
-	bool		is_in_chain;	/* found by a chain of frame records: walk/chain.c */
-	struct pt_regs	*regs;		/* registers of the sampled frame; else NULL */
-	unsigned long	sigcontext;	/* user address of registers saved by a signal, or 0 */
+	bool		by_kept_fp;	/* found by the FP of a callee that keeps frame pointers */
+	bool		is_in_chain;	/* found by following a chain of frame records */
+	struct pt_regs	*regs;		/* registers of the sampled frame; NULL in other frames */
+	unsigned long	sigcontext;	/* user address of registers that a signal saved; or 0 */
 };
 
 /* One walk over the user stack of current, from the sampled frame towards the outermost one. */
 struct sfu_walk {
-	struct sfu_map		*map;		/* held by the caller; NULL: no scan has run yet */
-	struct sfu_range	*last;		/* result of the last search for a range, or NULL */
-	struct sfu_lookup	lookup;		/* state of look-ups of rows, and the budget */
+	struct sfu_map		*map;		/* executable mappings; NULL: no scan has run yet */
+	struct sfu_range	*last;		/* range that the last search has found, or NULL */
+	struct sfu_lookup	lookup;		/* state of row look-ups, and the walk's budget */
 	bool			has_memory;	/* user addresses refer to the memory of current */
-	bool			wants_code;	/* scan needed: return address is in no range */
-	bool			wants_keeps_fp;	/* scan needed: it finds out if code keeps FP */
-	struct sfu_frame	frame;		/* present frame: the frame entered last */
+	bool			wants_code;	/* return address in code that no scan has found */
+	bool			wants_keeps_fp;	/* a scan must find out if the code keeps FP */
+	struct sfu_frame	frame;		/* present frame: the one entered last */
 	unsigned int		nr_signals;	/* signal frames that the walk has crossed */
-	unsigned int		nr_switches;	/* changes to a stack at lower addresses */
+	unsigned int		nr_switches;	/* switches to another stack, at lower addresses */
 	unsigned int		nr_frames[NR_SFU_METHODS];	/* callers found, by method */
 };
 
 /*
- * Returns the address for which to search the row of a frame. The return address of a call that is
- * the last instruction of its function belongs to other code: the address before it is searched.
+ * Returns the address whose row describes the frame: for a return address, the byte before it, in
+ * the call. If a call ends its function, its return address is already in the next function.
  */
 static inline unsigned long sfu_walk_lookup_ip(const struct sfu_frame *frame)
 {
@@ -137,15 +137,15 @@ static inline int sfu_walk_find_row(struct sfu_walk *walk, struct sfu_range *ran
 }
 
 /*
- * Returns true if the section of @range has rows that are valid without a proof. Rows of code that
- * a function jumps to need one: see step_after_jump().
+ * Returns true if @range has rows that need no proof. If a function jumps to code and leaves its
+ * frame to it, rows of this code need a proof that the function was called: step_after_jump().
  */
 static inline bool sfu_has_rows(const struct sfu_range *range)
 {
 	return !sfu_section_is(&range->section, SFU_SECTION_NONE) && !range->section.entry_size;
 }
 
-/* Returns true if a look-up has shown that @addr has no row. Returns false if @range is NULL. */
+/* Returns true if @addr has no row; false if it has one, the look-up fails, or @range is NULL. */
 static inline bool sfu_lacks_row(struct sfu_walk *walk, struct sfu_range *range,
 				 unsigned long addr)
 {
@@ -162,7 +162,7 @@ static inline void sfu_walk_enter(struct sfu_walk *walk, const struct sfu_frame 
 	walk->nr_frames[method]++;
 }
 
-/* Returns true if a scan may let the next walk get further than this one, ended by @stop. */
+/* Returns true if a walk ended by @stop may get further after a scan of the process's mappings. */
 static inline bool sfu_walk_needs_scan(const struct sfu_walk *walk, enum sfu_stop stop)
 {
 	return stop == SFU_STOP_UNSCANNED || stop == SFU_STOP_SECTION ||
@@ -172,14 +172,14 @@ static inline bool sfu_walk_needs_scan(const struct sfu_walk *walk, enum sfu_sto
 	       (stop == SFU_STOP_NODATA && sfu_map_is_older_than_tables(walk->map));
 }
 
-/* walk/uprobe.c: only called if sfu_uprobe_is_used(), and only compiled with CONFIG_UPROBES */
+/* walk/uprobe.c: compiled only with CONFIG_UPROBES, called only if sfu_uprobe_is_used() is true */
 unsigned long sfu_uprobe_real_ra(struct sfu_walk *walk, unsigned long cfa, unsigned long ra);
 void sfu_uprobe_undo(struct sfu_walk *walk);
 void sfu_uprobe_leave(struct sfu_walk *walk);
 
 /*
- * Returns true if current has hit a uprobe, or may be about to handle its first one. A first uprobe
- * that is optimized hits no breakpoint and so leaves no mark in the task: the mm is checked, too.
+ * Returns true if current has hit a uprobe, or may be about to handle its first one. If that one is
+ * optimized (a call instead of a breakpoint), it leaves no mark in the task: so the mm is checked.
  */
 #ifdef CONFIG_UPROBES
 static __always_inline bool sfu_uprobe_is_used(void)
