@@ -12,11 +12,11 @@
 
 /*
  * A sequence of instructions. The low byte of an element of @code is a byte of code, and its high
- * byte has the bits that may differ. ANY and ANY4 are bytes with any value.
+ * byte is a mask of the bits that may differ. ANY is one byte with any value, ANY4 four of them.
  */
 struct pattern {
 	u8	before;		/* bytes of the sequence before the address that is tested */
-	u8	len;		/* number of elements of @code */
+	u8	len;		/* number of elements of @code that are used */
 	u16	code[22];
 };
 
@@ -66,7 +66,7 @@ static s32 read_s32(const u8 *code)
 
 /* ---- calls ---- */
 
-/* Returns the length of call *operand after the byte 0xff; 0 for another instruction. */
+/* Returns the length in bytes of the instruction 0xff @modrm @sib if it calls *operand; else 0. */
 static unsigned int indirect_call_bytes(u8 modrm, u8 sib)
 {
 	unsigned int mode = modrm >> 6, base = modrm & 7;
@@ -97,7 +97,7 @@ enum sfu_call sfu_arch_read_call(struct sfu_walk *walk, unsigned long ra,
 	u8 code[SFU_ARCH_CALL_BYTES];
 	const u8 *end = code + sizeof(code);
 
-	/* If the page before @ra is absent, the bytes in this page are 0. */
+	/* If the page before @ra is absent, its bytes are read as 0, which match no call. */
 	if (!sfu_walk_read_around(walk, code, ra, sizeof(code), 0))
 		return SFU_CALL_NONE;
 	*where = ra + read_s32(end - 4);
@@ -110,7 +110,7 @@ enum sfu_call sfu_arch_read_call(struct sfu_walk *walk, unsigned long ra,
 
 /* ---- PLT slots ---- */
 
-/* [endbr64;] [bnd] jmp *disp(%rip). mold: endbr64; mov $index,%r11d; jmp *disp(%rip) */
+/* PLT slots: [endbr64;] [bnd] jmp *disp(%rip). Of mold: endbr64; mov $n,%r11d; jmp *disp(%rip) */
 PATTERNS(plt_slots,
 	 PATTERN(0, 0xff, 0x25, ANY4),
 	 PATTERN(0, 0xf2, 0xff, 0x25, ANY4),
@@ -144,8 +144,8 @@ bool sfu_x86_pushes_index(struct sfu_walk *walk, unsigned long addr, unsigned lo
 /* ---- how functions begin ---- */
 
 #define TEXT_STEP	16	/* alignment of compiled functions */
-#define TEXT_AFTER	36	/* bytes that are read of each function */
-#define MOVED_BETWEEN	16	/* bytes between push %rbp and mov %rsp,%rbp, at most */
+#define TEXT_AFTER	36	/* bytes of code that are read of each function */
+#define MOVED_BETWEEN	16	/* at most so many bytes between push %rbp and mov %rsp,%rbp */
 
 #define PUSH_RBP	0x55
 #define BREAKPOINT	0xcc
@@ -157,24 +157,24 @@ static bool sets_rbp(const u8 *code)
 				   (code[1] == 0x8b && code[2] == 0xec));
 }
 
-/* Instructions that make a frame: push of rbx or r12 to r15; sub $n,%rsp. */
+/* Instructions that make room in a frame: push %rbx; push %r12 to %r15; sub $n,%rsp. */
 PATTERNS(makes_room,
 	 PATTERN(0, 0x53),
 	 PATTERN(0, 0x41, 0x0300 | 0x54),
 	 PATTERN(0, 0x48, 0x0200 | 0x81, 0xec));
 
-/* The stack check in functions of Go: cmp 0x10(%r14),%rsp; jbe. */
+/* Functions of Go begin with a check of the stack's limit: cmp 0x10(%r14),%rsp; jbe. */
 PATTERNS(go_checks,
 	 PATTERN(0, 0x49, 0x3b, 0x66, 0x10, 0x76, ANY),
 	 PATTERN(0, 0x49, 0x3b, 0x66, 0x10, 0x0f, 0x86, ANY4));
 
-/* Returns true if @byte ends ret, nop, int3 or a long nop: a function may begin after it. */
+/* Returns true if @byte ends ret, nop, int3 or a long nop, after which a function may begin. */
 static bool ends_function(u8 byte)
 {
 	return byte == 0xc3 || byte == 0x90 || byte == BREAKPOINT || byte == 0x00;
 }
 
-/* Returns the length of endbr64 and Go's stack check, which may precede push %rbp. */
+/* Returns the length in bytes of endbr64 and Go's stack check, which may precede push %rbp. */
 static unsigned int bytes_before_push(const u8 *code)
 {
 	unsigned int bytes = MATCHES(code, 0, 0xf3, 0x0f, 0x1e, 0xfa);
@@ -183,8 +183,8 @@ static unsigned int bytes_before_push(const u8 *code)
 }
 
 /*
- * Returns the length in bytes of the code after push %rbp, up to the end of mov %rsp,%rbp; 0 if
- * this instruction is not near, or the function first makes room for other data on the stack.
+ * Returns the distance in bytes from @code, right after push %rbp, to the end of mov %rsp,%rbp; 0
+ * if this instruction is not near, or the function first makes room for other data on the stack.
  */
 static unsigned int bytes_to_set_rbp(const u8 *code)
 {
@@ -205,16 +205,16 @@ static enum sframe_prologue text_start(const u8 *code)
 	code += bytes_before_push(code);
 	if (code[0] == PUSH_RBP)
 		return bytes_to_set_rbp(code + 1) ? SFRAME_PROLOGUE_FP : SFRAME_PROLOGUE_OTHER;
-	/* _init and _fini, which every file has, do not count: sub $8,%rsp; add $8,%rsp. */
+	/* Not counted are _init and _fini, which every file has: sub $8,%rsp; add $8,%rsp. */
 	if (MATCHES(code, 0, 0x48, 0x83, 0xec, 0x08, 0x48, 0x83, 0xc4, 0x08))
 		return SFRAME_PROLOGUE_NONE;
 	return match_any(code, makes_room) ? SFRAME_PROLOGUE_OTHER : SFRAME_PROLOGUE_NONE;
 }
 
 /*
- * Returns true if a function of a JIT compiler has ended before @code. A byte of 0 may also end a
- * jump, after which OpenJDK's interpreter aligns the stack by an instruction that begins functions,
- * too. So the byte counts only as the end of a long nop.
+ * Returns true if a function of a JIT compiler may have ended right before @code. A byte of 0 may
+ * also end a jump, after which OpenJDK's interpreter aligns the stack: that looks like the start of
+ * a function. So a 0 counts only as the end of a long nop.
  */
 static bool jit_ends_function(const u8 *code)
 {
@@ -229,10 +229,10 @@ static bool jit_ends_function(const u8 *code)
 }
 
 /*
- * In code of a JIT compiler, a function begins at any address, perhaps after checks. So only those
- * instructions count that hardly mean anything else. OpenJDK code without frame pointers makes room
- * right after push %rbp (whose byte also ends push %r13), or before it stores %rbp in the frame. A
- * frame without a record also counts where a compiled function could begin.
+ * Returns the kind of prologue at @code, in code of a JIT compiler. Functions begin at any address
+ * there, so only instructions count that mean hardly anything else. OpenJDK code without frame
+ * pointers makes room right after push %rbp (whose byte also ends push %r13), or before it stores
+ * %rbp. A frame without a record also counts where a compiled function could begin.
  */
 static enum sframe_prologue jit_start(const u8 *code, bool is_aligned)
 {
@@ -268,7 +268,7 @@ void sframe_count_prologues(struct sframe_prologues *starts, const u8 *text, siz
 
 #define CODE_BEFORE	24
 
-/* Sets @row: the CFA is @base + @off. @has_pushed_rbp: the caller's rbp is stored at CFA - 16. */
+/* Sets @row: the CFA is register @base + @off; with @has_pushed_rbp, rbp is saved at CFA - 16. */
 static void set_row(struct sframe_row *row, u8 base, s32 off, bool has_pushed_rbp)
 {
 	*row = (struct sframe_row){
@@ -280,9 +280,9 @@ static void set_row(struct sframe_row *row, u8 base, s32 off, bool has_pushed_rb
 }
 
 /*
- * Returns the first byte of the function at @code. If a uprobe has replaced it by a breakpoint, the
- * next bytes show the original. Breakpoints also fill the space between functions: one of them
- * counts as push %rbp only if it is at the ip (@off is 0), or mov %rsp,%rbp follows.
+ * Returns the first byte of the function at @code, also if a uprobe has replaced it by a
+ * breakpoint: then the next bytes show it. Breakpoints also fill the space between functions: one
+ * of them counts as push %rbp only if it is at the ip (@off is 0), or mov %rsp,%rbp follows.
  */
 static u8 first_byte(const u8 *code, unsigned int off)
 {
@@ -295,7 +295,7 @@ static u8 first_byte(const u8 *code, unsigned int off)
 	return !off || sets_rbp(code + 1) ? PUSH_RBP : code[0];
 }
 
-/* Sets @row if the prologue of a function begins @off bytes before the ip, and ends after it. */
+/* Sets @row if a prologue begins @off bytes before the ip and ends after it. Else returns false. */
 static bool row_of_prologue(const u8 *ip, unsigned int off, struct sframe_row *row)
 {
 	u8 code[TEXT_AFTER];
@@ -313,7 +313,6 @@ static bool row_of_prologue(const u8 *ip, unsigned int off, struct sframe_row *r
 	return true;
 }
 
-/* Returns true for ret, repz ret and bnd ret. */
 static bool is_ret(const u8 *code)
 {
 	return code[code[0] == 0xf3 || code[0] == 0xf2] == 0xc3;
@@ -323,14 +322,14 @@ PATTERNS(add_rsp,
 	 PATTERN(0, 0x48, 0x83, 0xc4, ANY),
 	 PATTERN(0, 0x48, 0x81, 0xc4, ANY4));
 
-/* Maximum of registers that an epilogue pops, and of bytes that it frees before. */
+/* An epilogue pops at most so many registers, and before that frees at most so many bytes. */
 #define MAX_POPS	7
 #define MAX_ROOM	0x10000
 
 #define POP_RSP		0x5c
 #define POP_RBP		0x5d
 
-/* Sets @row if an epilogue is at @code: leave; ret, or [add $n,%rsp;] pops; ret. */
+/* Sets @row, if @code is an epilogue: leave; ret, or [add $n,%rsp;] pops; ret. */
 static bool row_of_epilogue(const u8 *code, struct sframe_row *row)
 {
 	unsigned int i, has_rex, bytes = match_any(code, add_rsp);
@@ -393,7 +392,7 @@ unsigned long sfu_arch_child_branch(struct sfu_walk *walk, unsigned long ip)
 	       sizeof(code) + (s8)code[6] : 0;
 }
 
-#define START_BYTES	9	/* bytes that are read before a return address, and after it */
+#define START_BYTES	9	/* bytes of code that are read before and after a return address */
 
 /*
  * Returns true if @ra is after the call of a thread's function in start() of musl: syscall; mov
@@ -412,10 +411,10 @@ static const struct {
 	enum sfu_start	start;
 	struct pattern	pattern;
 } starts[] = {
-	/* __libc_start_call_main(): call *%reg, or call *disp(%rsp); mov %eax,%edi; call exit */
+	/* In __libc_start_call_main(): call main by %reg or disp(%rsp); mov %eax,%edi; call exit */
 	{ SFU_START_MAIN, PATTERN(2, 0xff, REG | 0xd0, 0x89, 0xc7, 0xe8) },
 	{ SFU_START_MAIN, PATTERN(4, 0xff, 0x54, 0x24, ANY, 0x89, 0xc7, 0xe8) },
-	/* _start: call *__libc_start_main(%rip), or call __libc_start_main; hlt */
+	/* In _start: call __libc_start_main, directly or by a word at disp(%rip); hlt */
 	{ SFU_START_ENTRY, PATTERN(6, 0xff, 0x15, ANY4, 0xf4) },
 	{ SFU_START_ENTRY, PATTERN(5, 0xe8, ANY4, 0xf4) },
 	/*
@@ -433,9 +432,9 @@ static const struct {
 };
 
 /*
- * start_thread() of glibc, after the call of a thread's function: mov %rax,%fs:disp; three calls.
- * disp is positive, in the thread's descriptor: thread-local variables have a negative one. In
- * static programs, cmpq $0,disp(%rip); je guards the first call.
+ * Code of glibc's start_thread() after the call of a thread's function: mov %rax,%fs:disp stores
+ * the result in the thread's descriptor; three calls follow. disp is positive there: thread-local
+ * variables have a negative one. In static programs, cmpq $0,disp(%rip); je guards the first call.
  */
 PATTERNS(thread_exits,
 	 PATTERN(0, 0x64, 0x48, 0x89, 0x04, 0x25, ANY, ANY, 0x00, 0x00,
@@ -459,7 +458,7 @@ static bool exits_thread(struct sfu_walk *walk, const u8 *code, unsigned long ra
 	return sfu_walk_read_code(walk, after, ra, sizeof(after)) && match_any(after, thread_exits);
 }
 
-/* Sets @calls_cxx if the code at @ra is in libstdc++'s function that starts a std::thread. */
+/* Returns the kind of code at @ra. Sets @calls_cxx if libstdc++ may start a std::thread there. */
 static enum sfu_start read_start(struct sfu_walk *walk, unsigned long ra, bool *calls_cxx)
 {
 	u8 code[2 * START_BYTES];
@@ -472,7 +471,7 @@ static enum sfu_start read_start(struct sfu_walk *walk, unsigned long ra, bool *
 	for (i = 0; i < ARRAY_SIZE(starts); i++)
 		if (match_one(at_ra, &starts[i].pattern))
 			return starts[i].start;
-	/* Two virtual calls: call *0x10(%rax); mov (%rbx),%rax; mov %rbx,%rdi; call *8(%rax). */
+	/* libstdc++: call *0x10(%rax); mov (%rbx),%rax; mov %rbx,%rdi; call *8(%rax). */
 	*calls_cxx = MATCHES(at_ra, 3, 0xff, 0x50, 0x10, 0x48, 0x8b, 0x03, 0x48, 0x89, 0xdf,
 			     0xff, 0x50, 0x08);
 	return starts_thread_of_musl(at_ra) || exits_thread(walk, at_ra, ra) ?
@@ -481,8 +480,8 @@ static enum sfu_start read_start(struct sfu_walk *walk, unsigned long ra, bool *
 
 /*
  * libstdc++'s function that starts a std::thread makes two virtual calls: of the thread's function,
- * and of a destructor. Its own return address, in glibc, is at SP + 24: it has pushed two registers
- * and aligned the stack.
+ * and of a destructor. Other code may do so, too. So its own return address, at SP + 24 (it has
+ * pushed two registers and aligned the stack), must be where glibc starts a thread.
  */
 enum sfu_start sfu_arch_read_start(struct sfu_walk *walk)
 {

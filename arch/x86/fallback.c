@@ -23,18 +23,18 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller)
 }
 
 #define REG_BX			3	/* DWARF number */
-#define BINDING_CFA		32	/* bytes from rbx to the CFA */
+#define BINDING_CFA		32	/* bytes from the address in rbx to the CFA */
 
 /*
- * Bytes from SP to the return address in _dl_runtime_resolve(), at most. Between them are saved
- * argument registers: 2752 bytes with AVX-512.
+ * Largest distance, in bytes, from SP to the return address of _dl_runtime_resolve(). Between them,
+ * it saves argument registers: 2752 bytes with AVX-512.
  */
 #define MAX_BINDING		4096
 
-/* More than the number of slots in any PLT. */
+/* No PLT has so many slots: a larger word on the stack is not the index of a slot. */
 #define MAX_SLOTS		0x1000000
 
-/* Returns true if the call before @ra enters the PLT slot with @index, which is not bound. */
+/* Returns true if the call before @ra enters PLT slot number @index, and the slot is not bound. */
 static bool calls_unbound(struct sfu_walk *walk, unsigned long ra, unsigned long index)
 {
 	unsigned long func;
@@ -60,7 +60,7 @@ bool sfu_arch_find_binding(struct sfu_walk *walk, const struct sframe_row *row,
 		if (!sfu_walk_read_code(walk, words, addr, sizeof(words)) ||
 		    sfu_walk_charge(walk, sizeof(words)))
 			return false;
-		/* Index and return address end at the CFA, a multiple of 16, so @i is even. */
+		/* Index and return address end at the CFA, a multiple of 16: so @i is even. */
 		for (i = 0; i < ARRAY_SIZE(words); i += 2) {
 			if (addr + i * sizeof(long) < sp || words[i] >= MAX_SLOTS ||
 			    !calls_unbound(walk, words[i + 1], words[i]))

@@ -23,19 +23,19 @@
 #define SFU_ARCH_CFA_ALIGN	8
 #define SFU_ARCH_LOW_RECORD	0
 
-#define SFU_ARCH_CALL_BYTES	7	/* call *disp(base,index), without prefixes */
+#define SFU_ARCH_CALL_BYTES	7	/* longest call: call *disp(base,index), without prefixes */
 
 /* The rt_sigreturn stub, __restore_rt() of libc: mov $15,%rax; syscall */
 #define SFU_ARCH_SIGRETURN_BYTES	9
 #define SFU_ARCH_SIGRETURN_CALL		7
 
-/* The stack pointer points to a struct ucontext, in which sigcontext begins at byte 40. */
+/* In this stub, SP points to a struct ucontext, in which struct sigcontext begins at byte 40. */
 #define SFU_ARCH_SIGCONTEXT_OFFSET	40
 #define SFU_ARCH_SIGCONTEXT_IP		16
 
 #define SFU_ARCH_TRAMPOLINE_PUSHES	24
 
-/* Returns false for 32-bit tasks and VM86. */
+/* Returns false if the task runs 32-bit code or VM86. */
 static inline bool sfu_arch_unwindable(struct pt_regs *regs)
 {
 	return user_64bit_mode(regs);
@@ -48,9 +48,9 @@ static inline bool sfu_arch_has_user_memory(void)
 }
 
 /*
- * Makes an address above user memory all ones, without a branch. The processor may mispredict the
- * check of user_access_begin(), and not all kernels have a barrier after it. No read is longer than
- * the hole above user addresses.
+ * Changes an address above user memory to ~0, without a branch. The processor may mispredict the
+ * check of user_access_begin(), and not all kernels have a barrier after it. No read from a lower
+ * address is longer than the hole above user addresses.
  */
 static inline unsigned long sfu_arch_mask_user(unsigned long addr)
 {
@@ -63,8 +63,8 @@ static __always_inline unsigned long sfu_arch_ra_mask(void)
 }
 
 /*
- * The syscall instruction stores its return address in rcx: rcx equals ip during the system call,
- * and also if an interrupt comes right after it.
+ * The syscall instruction stores its return address in rcx. So in a task that clone() has just
+ * made, rcx equals ip, also if an interrupt comes right after the system call.
  */
 static inline bool sfu_arch_is_child(const struct pt_regs *regs)
 {
@@ -76,7 +76,7 @@ static __always_inline bool sfu_arch_is_stub(const u8 *code)
 {
 	u64 start;
 
-	/* Compilers would call memcmp() for nine bytes. */
+	/* Not memcmp(): compilers would call the function for nine bytes. */
 	memcpy(&start, code, sizeof(start));
 	return start == 0x0f0000000fc0c748 && code[8] == 0x05;
 }
@@ -90,7 +90,7 @@ static __always_inline bool sfu_arch_follows_call(const u8 *ra)
 
 struct sfu_walk;
 
-/* Returns true if the code at @addr is [endbr64;] push $index, as in PLT slots. */
+/* Returns true if the code at @addr pushes @index, as unbound PLT slots do: [endbr64;] push $n. */
 bool sfu_x86_pushes_index(struct sfu_walk *walk, unsigned long addr, unsigned long index);
 
 bool sfu_x86_is_entering(const struct pt_regs *kernel, const struct pt_regs *user,

@@ -11,19 +11,19 @@
 #include "walk/walk.h"
 
 /*
- * Bytes of entry_SYSCALL_64() within which it stores all registers. Then SP points to pt_regs until
- * do_syscall_64() is called, after 170 bytes (6.12, 7.2).
+ * Within this number of bytes, entry_SYSCALL_64() stores all registers of user mode. Then SP points
+ * to pt_regs until do_syscall_64() is called, after 170 bytes (in Linux 6.12 and 7.2).
  */
 #define ENTRY_BYTES	128
 
-/* More than the length of entry_SYSCALL_64(), in bytes. */
+/* The code of entry_SYSCALL_64() is shorter than this number of bytes. */
 #define ENTRY_AND_EXIT	1024
 
 /*
  * Returns true if kernel code that was interrupted with registers @kernel has not stored the
- * registers of user mode in @user yet, so @user is of an earlier entry. @entry is the address of
- * entry_SYSCALL_64(). Interrupts from user mode first store registers in @trampoline, at the top of
- * a stack of one page.
+ * registers of user mode in @user yet, so @user is of an earlier entry to the kernel. @entry is the
+ * address of entry_SYSCALL_64(). The entry code of interrupts from user mode first stores registers
+ * in @trampoline, at the top of a stack of one page.
  */
 bool sfu_x86_is_entering(const struct pt_regs *kernel, const struct pt_regs *user,
 			 unsigned long entry, const struct pt_regs *trampoline)
@@ -32,7 +32,7 @@ bool sfu_x86_is_entering(const struct pt_regs *kernel, const struct pt_regs *use
 
 	if (off < ENTRY_BYTES)
 		return kernel->sp != (unsigned long)user;
-	/* entry_SYSCALL_64() uses this stack at its end, too, but stores other words there. */
+	/* entry_SYSCALL_64() ends on the trampoline's stack, too, but stores other words there. */
 	if (off < ENTRY_AND_EXIT ||
 	    (unsigned long)(trampoline + 1) - kernel->sp - 1 >= PAGE_SIZE)
 		return false;
@@ -47,8 +47,8 @@ bool sfu_x86_is_entering(const struct pt_regs *kernel, const struct pt_regs *use
 
 /*
  * Only NMIs, and exceptions that cannot be masked, interrupt kernel entry code. Then the NMI's own
- * stack begins with the registers of the interrupted code. With FRED, there is no such stack: the
- * processor itself stores ip and SP of user mode.
+ * stack begins with the registers of the interrupted entry code. With FRED, there is no such stack,
+ * and no such case: the processor itself stores ip and SP of user mode.
  */
 bool sfu_arch_has_user_registers(const struct pt_regs *regs)
 {
@@ -88,13 +88,13 @@ bool sfu_arch_calls_sigreturn(const struct pt_regs *regs)
 	return regs->ax == __NR_rt_sigreturn || regs->orig_ax == __NR_rt_sigreturn;
 }
 
-/* Before SP, rt_sigreturn() restores ax last: until then, it is -ENOSYS (-38), by entry code. */
+/* rt_sigreturn() restores ax last before SP. Until then, ax is -ENOSYS (-38), set by entry code. */
 unsigned int sfu_arch_nr_restored(const struct pt_regs *regs)
 {
 	return regs->orig_ax == __NR_rt_sigreturn && regs->ax != -38L ? SFU_ARCH_REG_SP : 0;
 }
 
-/* In word 18, the kernel stores cs and ss with the privilege of user mode (3), gs and fs as 0. */
+/* In word 18 of struct sigcontext, cs and ss have user privilege (3), and gs and fs are 0. */
 enum sfu_stop sfu_arch_check_sigcontext(struct sfu_walk *walk, unsigned long sigcontext)
 {
 	unsigned long segments;

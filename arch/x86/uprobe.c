@@ -27,7 +27,7 @@ static unsigned long find_called(struct sfu_walk *walk, struct sfu_range *range)
 	       sfu_call_find_callee(walk, caller.ip, &func) ? func : 0;
 }
 
-/* Returns true if the kernel is certainly handling a breakpoint in current. */
+/* Returns true if the kernel is certainly handling a uprobe's breakpoint that current has hit. */
 static bool is_in_breakpoint(void)
 {
 	if (test_thread_flag(TIF_UPROBE))
@@ -40,11 +40,11 @@ static bool is_in_breakpoint(void)
 }
 
 /*
- * If a breakpoint is before the ip, the replaced instruction has either run, or the kernel is about
- * to set the ip back. At first TIF_UPROBE shows the latter, later the RCU tasks trace lock, which
- * kernels after 6.1 hold. Without both, only the stack decides: of the row at the ip and the row at
- * the breakpoint, the valid one finds a return address after a call of this function (or of any
- * function, if a jump has entered this one).
+ * If the byte before the ip is a uprobe's breakpoint, either the replaced instruction has run, or
+ * the kernel is about to set the ip back. At first TIF_UPROBE shows the latter, later the RCU tasks
+ * trace lock, which kernels after 6.1 hold. Without both, only the stack decides: of the row at the
+ * ip and the row at the breakpoint, the valid one finds a return address after a call of this
+ * function (or of any function, if a jump has entered this one).
  */
 bool sfu_arch_leave_breakpoint(struct sfu_walk *walk)
 {
@@ -70,8 +70,8 @@ bool sfu_arch_leave_breakpoint(struct sfu_walk *walk)
 	called = find_called(walk, range);
 	frame->ip -= BREAKPOINT_BYTES;
 	/*
-	 * If both rows find the call, the replaced instruction does not move the stack pointer. The
-	 * first instruction of a function is then longer than a byte, so the ip is in its middle.
+	 * If both rows find the call, the replaced instruction does not move SP. If the function
+	 * begins with it, it is longer than a byte: the ip is in its middle, after the breakpoint.
 	 */
 	called_before = find_called(walk, range);
 	if (called == func ? called_before == func && frame->ip == func : called_before)
@@ -81,8 +81,8 @@ bool sfu_arch_leave_breakpoint(struct sfu_walk *walk)
 }
 
 /*
- * An optimized uprobe: since 7.2, lea -0x80(%rsp),%rsp is before the call of the uprobe page. The
- * page pushes three registers below the return address; its ret frees the 128 bytes of lea.
+ * An optimized uprobe is a call of the uprobe page; since 7.2, lea -0x80(%rsp),%rsp precedes it.
+ * The page pushes three registers below the return address; its ret frees the 128 bytes of lea.
  */
 #define CALL_BYTES	5
 #define MOVE_BYTES	5	/* length of lea */
@@ -98,7 +98,7 @@ static int read_page(struct sfu_walk *walk, unsigned long ip, u32 *freed)
 {
 	static const u8 start[] = { 0x51, 0x41, 0x53, 0x50, 0x48, 0xc7, 0xc0 };
 	static const u8 end[] = { 0x0f, 0x05, 0x58, 0x41, 0x5b, 0x59 };
-	/* 1 + the number of pushed words at each offset in the page; 0: inside an instruction. */
+	/* 1 + the number of words pushed at each offset in the page; 0: inside an instruction. */
 	static const u8 pushed[] = { 1, 2, 0, 3, 4, 0, 0, 0, 0, 0, 0, 4, 0, 4, 3, 0, 2, 1 };
 	unsigned int off = offset_in_page(ip);
 	u8 code[sizeof(start) + 4 + sizeof(end) + 3];
@@ -112,7 +112,7 @@ static int read_page(struct sfu_walk *walk, unsigned long ip, u32 *freed)
 	return pushed[off] ? (pushed[off] - 1) * (int)sizeof(long) : -1;
 }
 
-/* Returns true if a call of the uprobe page is at @addr. Sets @freed as read_page() does. */
+/* Returns true if the code at @addr calls the uprobe page. Sets @freed as read_page() does. */
 static bool is_page_call(struct sfu_walk *walk, unsigned long addr, u32 *freed)
 {
 	unsigned long to;
@@ -121,7 +121,7 @@ static bool is_page_call(struct sfu_walk *walk, unsigned long addr, u32 *freed)
 	       PAGE_ALIGNED(to) && !read_page(walk, to, freed);
 }
 
-/* Reads the address at @sp. Returns true if a call of the uprobe page is before this address. */
+/* Reads the word at @sp to @ra. Returns true if it is the return address of a uprobe page call. */
 static bool read_return(struct sfu_walk *walk, unsigned long sp, unsigned long *ra)
 {
 	u32 freed;
@@ -131,9 +131,9 @@ static bool read_return(struct sfu_walk *walk, unsigned long sp, unsigned long *
 }
 
 /*
- * If the ip is in the uprobe page, moves the frame to the code after the probe. A deferred stack
- * begins in the page, if a probe asks for it. When the kernel begins to handle the probe, it raises
- * SP to its value before the probe, and sets the ip some instructions later.
+ * If the ip is in the uprobe page, moves the frame to the code after the probe. If a probe asks for
+ * a deferred stack, this stack begins in the page. When the kernel begins to handle the probe, it
+ * raises SP to its value before the probe, and changes the ip only some instructions later.
  */
 static bool leave_page(struct sfu_walk *walk)
 {
@@ -152,7 +152,7 @@ static bool leave_page(struct sfu_walk *walk)
 		 read_return(walk, frame->sp - freed - sizeof(ra), &ra))
 		sp = frame->sp;
 	else if (!sfu_walk_read_word(walk, sp, &ra) && sfu_walk_find_range(walk, ra))
-		/* A BPF program has set another return address, which no call precedes. */
+		/* A BPF program may have set another return address, after no call. */
 		sp += sizeof(ra) + freed;
 	else
 		return false;
@@ -162,9 +162,9 @@ static bool leave_page(struct sfu_walk *walk)
 }
 
 /*
- * Outside of the uprobe page, a frame at the call has the SP that lea has moved. At lea, the kernel
- * may be about to return to the page: it lowers SP first and sets the ip last. The call stays
- * there when the kernel removes the uprobe, and with it lea.
+ * Corrects a frame in the uprobe page, or at lea or call of an optimized uprobe. At the call, lea
+ * has lowered SP. At lea, the kernel may be about to return to the page: it lowers SP first and
+ * sets the ip last. Looks for the call only: it stays when the kernel removes the uprobe and lea.
  */
 bool sfu_arch_leave_call(struct sfu_walk *walk)
 {
@@ -189,7 +189,7 @@ bool sfu_arch_leave_call(struct sfu_walk *walk)
 
 /*
  * The uretprobe trampoline: push %rax; push %rcx; push %r11; mov $..., %rax; syscall; pop %r11; pop
- * %rcx; ret. The system call replaces the pushed %rax by the return address. Before 6.11, the
+ * %rcx; ret. The system call replaces the pushed %rax by the return address. Before Linux 6.11, the
  * trampoline is a breakpoint.
  */
 bool sfu_arch_is_trampoline(struct sfu_walk *walk, unsigned int *pops)
