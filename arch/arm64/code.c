@@ -29,8 +29,8 @@
 #define BTI_C			INSN(0xffffffff, 0xd503245f)
 #define CBZ_2			INSN(0xffffffe0, 0xb4000040)	/* cbz xN, skips 1 instruction */
 #define CMP_X0_0		INSN(0xffffffff, 0xf100001f)
-#define FIND_X1_BY_X1		INSN(0x000003ff, 0x00000021)	/* sets x1 by an operand x1 */
-#define FIND_X1_BY_X29		INSN(0x000003ff, 0x000003a1)	/* sets x1 by an operand x29 */
+#define FIND_X1_BY_X1		INSN(0x000003ff, 0x00000021)	/* computes x1 from x1 */
+#define FIND_X1_BY_X29		INSN(0x000003ff, 0x000003a1)	/* computes x1 from x29 */
 #define LDP_RECORD		INSN(0xffe07fff, 0xa8c07bfd)	/* ldp x29, x30, [sp], #imm */
 #define LDP_RECORD_16		INSN(0xffffffff, 0xa8c17bfd)	/* ldp x29, x30, [sp], #16 */
 #define LDP_X1_X0		INSN(0xfffffc1f, 0xa9400001)	/* ldp x1, x0, [xN] */
@@ -107,7 +107,7 @@ enum sfu_call sfu_arch_read_call(struct sfu_walk *walk, unsigned long ra,
 
 /* ---- PLT slots ---- */
 
-#define PLT_BYTES	24	/* longest slot: with bti and with autia1716 (-z pac-plt) */
+#define PLT_BYTES	24	/* longest PLT slot: with bti and autia1716 (-z pac-plt) */
 
 /*
  * Decodes the PLT slot @code at @addr: [bti c;] adrp; ldr; add; [autia1716;] br. binutils 2.46
@@ -150,7 +150,7 @@ bool sfu_arm64_is_in_plt(struct sfu_walk *walk, unsigned long ip)
 
 	if (!sfu_walk_read_code(walk, code, addr, sizeof(code)))
 		return false;
-	/* The ip is in a slot if a slot begins at most PLT_BYTES before it and ends after it. */
+	/* The ip is in a slot that begins at most PLT_BYTES before the ip, and ends after it. */
 	for (off = 0; off <= PLT_BYTES; off += 4)
 		if (off + decode_plt(code + off, addr + off, &slot) > PLT_BYTES)
 			return true;
@@ -159,11 +159,11 @@ bool sfu_arm64_is_in_plt(struct sfu_walk *walk, unsigned long ip)
 
 /* ---- how functions begin ---- */
 
-#define TEXT_AFTER	36	/* bytes that are read of each function */
+#define TEXT_AFTER	36	/* bytes of code that are read of each function */
 
 /*
- * Returns true for str x30 to the stack, and for stp of x30 and another register, except x29, and
- * x16: stp x16, x30 begins the head of a PLT.
+ * Returns true if @insn stores x30 (link register) on the stack, alone or with another register.
+ * Not with x29: that is a frame record. Not with x16: stp x16, x30 begins the head of a PLT.
  */
 static bool stores_x30(u32 insn)
 {
@@ -177,25 +177,25 @@ static bool stores_x30(u32 insn)
 	return first == 30 || (second == 30 && first != 29 && first != 16);
 }
 
-/* A function begins where an instruction stores x30. */
+/* Returns the kind of prologue at @code. A function begins where an instruction stores x30. */
 static enum sframe_prologue text_start(const u8 *code)
 {
 	u32 insn = insn_at(code);
 	unsigned int i;
 
-	/* Go. In functions with large frames, ANY is mov sp, x20. */
+	/* Prologues of Go. If the frame is large, the second instruction is mov sp, x20. */
 	if (MATCHES(code, STR_X30, STUR_X29_LOW, SUB_X29_8) ||
 	    MATCHES(code, STP_RECORD_X20, ANY, SUB_X29_8))
 		return SFRAME_PROLOGUE_FP;
 	if (stores_x30(insn))
 		return SFRAME_PROLOGUE_OTHER;
-	/* Not counted: _init, _fini and __do_global_dtors_aux, which every file has. */
+	/* Functions that every file has do not count: _init, _fini, __do_global_dtors_aux. */
 	if ((!is(insn, STP_RECORD) && !is(insn, STP_RECORD_AT)) ||
 	    MATCHES(code, STP_RECORD_16, MOV_X29_SP, LDP_RECORD_16) ||
 	    MATCHES(code, STP_RECORD_16, MOV_X29_SP, BL, LDP_RECORD_16) ||
 	    MATCHES(code, STP_RECORD_32, MOV_X29_SP, STR_X19_16, ADRP_X19, LDRB_W0_X19))
 		return SFRAME_PROLOGUE_NONE;
-	/* Compilers move instructions between stp and add x29, sp. */
+	/* Compilers move other instructions between stp x29, x30 and add x29, sp. */
 	for (i = 4; i < TEXT_AFTER; i += 4)
 		if (is(insn_at(code + i), SET_X29))
 			return SFRAME_PROLOGUE_FP;
@@ -225,7 +225,7 @@ static void set_row(struct sframe_row *row, int size, bool has_record)
 	row->fp = (struct sframe_rule){ .how = SFRAME_RULE_CFA_MEM, .off = -size };
 }
 
-/* Sets @row if @code is [add sp, sp, #size;] ret, or ldp x29, x30, [sp], #size; [autiasp;] ret. */
+/* Sets @row, if @code is [add sp, sp, #size;] ret or ldp x29, x30, [sp], #size; [autiasp;] ret. */
 static bool row_of_epilogue(const u8 *code, struct sframe_row *row)
 {
 	u32 insn = insn_at(code);
@@ -264,7 +264,7 @@ bool sfu_arch_read_row(struct sfu_walk *walk, struct sframe_row *row)
 	return true;
 }
 
-/* Returns false if the instruction certainly keeps the stack pointer and the link register. */
+/* Returns false if @insn certainly changes neither the stack pointer nor the link register. */
 static bool may_change_sp_or_link(u32 insn)
 {
 	const u32 rd = insn & 31;
@@ -274,19 +274,19 @@ static bool may_change_sp_or_link(u32 insn)
 		return false;			/* b, b.cond, cbz, tbz, ret */
 	if ((insn & 0xffffff3f) == 0xd503241f || (insn & 0xfffff0ff) == 0xd50330bf)
 		return false;			/* bti, dmb */
-	if ((insn & 0x1c000000) == 0x14000000)	/* other branches, system: only mrs is harmless */
+	if ((insn & 0x1c000000) == 0x14000000)	/* branch or system insn: only mrs keeps x30, SP */
 		return (insn & 0xfff00000) != 0xd5300000 || rd == 30;
-	if ((insn & 0x0a000000) == 0x08000000)	/* loads, stores: any operand x30, or base SP */
+	if ((insn & 0x0a000000) == 0x08000000)	/* load or store that uses x30, or SP as its base */
 		return rd == 30 || (insn >> 10 & 31) == 30 || (insn >> 16 & 31) == 30 ||
 		       (insn >> 5 & 31) == 31;
 	if (rd != 31)
 		return rd == 30;
-	/* The destination 31 is SP in these add, sub, and, orr, eor, else the zero register. */
+	/* As destination, 31 means SP in these add, sub, and, orr, eor; else the zero register. */
 	return (insn & 0x3f000000) == 0x11000000 || (insn & 0x3fe00000) == 0x0b200000 ||
 	       ((insn & 0x1f800000) == 0x12000000 && (insn & 0x60000000) != 0x60000000);
 }
 
-#define ENTRY_INSNS	16	/* instructions that are read of a function */
+#define ENTRY_INSNS	16	/* instructions that are read at the start of a function */
 
 bool sfu_arm64_keeps_link(struct sfu_walk *walk, unsigned long func, unsigned long ip)
 {
@@ -319,29 +319,29 @@ static const struct {
 	u8		before;		/* bytes before the return address */
 	u64		code[MAX_SEQUENCE];
 } starts[] = {
-	/* __libc_start_call_main(): argc in w0, maybe another instruction; blr main; bl exit */
+	/* In __libc_start_call_main(): set w0 to argc; maybe one instruction; blr main; bl exit */
 	{ SFU_START_MAIN, 8, { LDR_W0_SP, BLR, BL } },
 	{ SFU_START_MAIN, 8, { MOV_W0, BLR, BL } },
 	{ SFU_START_MAIN, 12, { LDR_W0_SP, ANY, BLR, BL } },
 	{ SFU_START_MAIN, 12, { MOV_W0, ANY, BLR, BL } },
 	/* _start: bl __libc_start_main; bl abort */
 	{ SFU_START_ENTRY, 4, { BL, BL } },
-	/* thread_start() of glibc, to which start_thread() returns */
+	/* In thread_start() of glibc: blr start_thread; mov x8, #__NR_exit; svc */
 	{ SFU_START_THREAD, 4, { BLR, MOV_X8_EXIT, SVC } },
 	/* start() of musl */
 	{ SFU_START_THREAD, 12, { SVC, LDP_X1_X0, BLR_X1, BL } },
-	/* runtime.goexit() of Go: the runtime stores the address of bl as a return address */
+	/* runtime.goexit() of Go: at bl, to which the function of a goroutine returns */
 	{ SFU_START_THREAD, 4, { MOV_X0_X0, BL, ZERO } },
-	/* make_fcontext() of Boost, with bl _exit: a fiber's function returns to mov */
+	/* make_fcontext() of Boost: ret; mov x0, #0; bl _exit. A fiber's function returns to mov */
 	{ SFU_START_THREAD, 4, { RET, MOV_X0_0, BL } },
 };
 
 /*
  * Returns true if @insn, at @ra, is in start_thread() of glibc, after the call of a thread's
  * function: at most two instructions that compute x1; str of the result to the thread's descriptor;
- * three times bl. In static programs, adrp xN; ldr xN; cbz xN guard the first call, which is nop if
- * no library defines the function. After the call for C11 threads, sxtw extends the int result.
- * Both calls are followed by these instructions, or by a branch to them.
+ * three bl. In static programs, adrp xN; ldr xN; cbz xN guard the first bl, which is nop if no
+ * library defines its function. After the call for C11 threads, sxtw extends the int result. Both
+ * calls are followed by these instructions, or by a branch to them.
  */
 static bool exits_thread(struct sfu_walk *walk, u32 insn, unsigned long ra)
 {
@@ -362,7 +362,7 @@ static bool exits_thread(struct sfu_walk *walk, u32 insn, unsigned long ra)
 		(MATCHES(code + 16, BL, BL, BL) || MATCHES(code + 16, NOP, BL, BL)));
 }
 
-/* libstdc++ keeps frame pointers, so the walk gets from there to libc without a pattern. */
+/* Needs no pattern of libstdc++: its code that starts threads keeps frame pointers up to libc. */
 enum sfu_start sfu_arch_read_start(struct sfu_walk *walk)
 {
 	const unsigned long ra = walk->frame.ip;

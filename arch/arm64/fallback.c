@@ -4,31 +4,31 @@
  * have no frame, or none yet. The frame pointer then belongs to an outer frame: following it would
  * skip the caller.
  *
- * In an interrupted frame (sampled, or hit by a signal) the link register is known, and its target
- * decides. The caller is found by the link register if
+ * In an interrupted frame (sampled, or hit by a signal) the link register is known. Its target is
+ * the caller if it is code after a call instruction, and
  *
  *	- the ip is in a PLT slot, which has no frame;
- *	- the target is in another file: after calls of its own, a function has a target in its
- *	  own file;
- *	- the target is after a call of the present function, see is_entered_by_link();
+ *	- or the target is in another file: after calls of its own, the link register of a function
+ *	  leads to its own file;
+ *	- or the target is after a call of the present function, see is_entered_by_link().
  *
- * and the target is code after a call instruction. Else the caller is found by the frame pointer,
- * if the code keeps frame pointers, or a call proves the frame record. A proof counts only if the
- * target is unknown, is in the frame record, too, or is code of the own file without a row. Else
- * the target may be the real caller, and the frame record belong to an outer one.
+ * Else the caller is found by the frame pointer, if the code keeps frame pointers, or a call proves
+ * the frame record. A proof counts only if the link register is unknown, leads to no code, to the
+ * address in the frame record, or to code of the same file without a row. Else it may lead to the
+ * real caller, and the frame record belong to an outer one.
  */
 #include "sframe_arch.h"
 #include "walk/fallback.h"
 #include "walk/walk.h"
 
 enum link {
-	LINK_UNKNOWN,		/* or to no code, or to the address in the frame record */
+	LINK_UNKNOWN,		/* link register unknown, in no code, or as in the frame record */
 	LINK_FROM_PLT,
 	LINK_TO_OTHER_FILE,
 	LINK_TO_SAME_FILE,
 };
 
-/* Classifies the target of the link register. The ip of @by_fp is 0 if there is no frame record. */
+/* Returns where the link register, @linked->ip, leads. @by_fp->ip is 0 without a frame record. */
 static enum link classify_link(struct sfu_walk *walk, const struct sfu_frame *linked,
 			       const struct sfu_frame *by_fp)
 {
@@ -47,8 +47,8 @@ static enum link classify_link(struct sfu_walk *walk, const struct sfu_frame *li
 
 /*
  * Returns true if the link register certainly has the return address of the present function: a
- * direct call before this address enters a function, and the instructions from its start to the ip
- * change neither the link register nor the stack pointer.
+ * direct call before this address enters a function, and the instructions from the start of this
+ * function to the ip change neither the link register nor the stack pointer.
  */
 static bool is_entered_by_link(struct sfu_walk *walk, const struct sfu_frame *linked)
 {
@@ -82,7 +82,7 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller)
 	    (link != LINK_TO_SAME_FILE || is_entered_by_link(walk, &linked))) {
 		/* A frame record with this return address is the record of the present function. */
 		*caller = by_fp.ip == linked.ip ? by_fp : linked;
-		/* If the target is in another file, this function may have moved SP already. */
+		/* If the link leads to another file, the function may have moved SP already. */
 		caller->sp_unverified = link == LINK_TO_OTHER_FILE;
 		return SFU_STOP_NONE;
 	}
@@ -100,7 +100,7 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller)
 	return SFU_STOP_NONE;
 }
 
-/* On arm64, the rows of the loader's binding code find the CFA by SP. */
+/* Nothing to find: on arm64, rows of the dynamic loader's binding code find the CFA by SP. */
 bool sfu_arch_find_binding(struct sfu_walk *walk, const struct sframe_row *row,
 			   struct sfu_frame *caller)
 {

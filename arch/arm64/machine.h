@@ -23,8 +23,8 @@
 #define SFU_ARCH_CFA_ALIGN	16
 
 /*
- * Go stores x30 at SP, and x29 in the word below, to which x29 then points. So the caller's SP is
- * x29 + 24 or more.
+ * Go stores x30 at its new SP and x29 in the word below, to which x29 then points. So the caller's
+ * SP is at least x29 + 24.
  */
 #define SFU_ARCH_LOW_RECORD	8
 
@@ -34,7 +34,7 @@
 #define SFU_ARCH_SIGRETURN_BYTES	8
 #define SFU_ARCH_SIGRETURN_CALL		4
 
-/* At SP is a struct rt_sigframe: 128 bytes of siginfo, and a ucontext with sigcontext at 176. */
+/* In the stub, SP points to 128 bytes of siginfo, then a ucontext with sigcontext at byte 176. */
 #define SFU_ARCH_SIGCONTEXT_OFFSET	304
 #define SFU_ARCH_SIGCONTEXT_IP		33
 
@@ -59,32 +59,33 @@ static inline u64 sfu_user_ttbr(void)
 	return read_sysreg(ttbr0_el1);
 }
 
-/* The address bits of TTBR0: the others are the ASID and TTBR_CNP_BIT. */
+/* The bits of TTBR0 with the address. The other bits are the ASID and TTBR_CNP_BIT. */
 #define SFU_TTBR_TABLE	GENMASK_ULL(47, 1)
 
 static inline bool sfu_arch_has_user_memory(void)
 {
-	/* phys_to_ttbr() is a macro that evaluates its argument twice. */
+	/* A variable, because the macro phys_to_ttbr() evaluates its argument twice. */
 	phys_addr_t table = virt_to_phys(current->mm->pgd);
 
 	return !((sfu_user_ttbr() ^ phys_to_ttbr(table)) & SFU_TTBR_TABLE);
 }
 
-/* No mask: unsafe_get_user() clears bit 55 without a branch, so it reads no kernel memory. */
+/* Needs no mask: unsafe_get_user() clears bit 55 without a branch, so it reads no kernel memory. */
 static inline unsigned long sfu_arch_mask_user(unsigned long addr)
 {
 	return addr;
 }
 
-/* The mask applies to all return addresses, because a frame record does not say if it is signed. */
+/* All return addresses are masked: a frame record does not say if its return address is signed. */
 static __always_inline unsigned long sfu_arch_ra_mask(void)
 {
 	return ~ptrauth_user_pac_mask();
 }
 
 /*
- * x8 has the number of the system call, also after the call. Until the call returns, x0 of the
- * parent is the first argument. If this is 0, parent and child look alike: false.
+ * In a task that clone() has just made, x0 is 0, and x8 still has the number of the system call.
+ * The parent's x0 is its first argument until clone() returns: if this is 0, both look alike, so
+ * false.
  */
 static inline bool sfu_arch_is_child(const struct pt_regs *regs)
 {
@@ -102,7 +103,7 @@ static __always_inline bool sfu_arch_follows_call(const u8 *ra)
 {
 	u32 insn = get_unaligned_le32(ra - 4);
 
-	/* bl; blr, with or without pointer authentication */
+	/* a call is bl or blr, with or without pointer authentication */
 	return (insn & 0xfc000000) == 0x94000000 || (insn & 0xfefff000) == 0xd63f0000;
 }
 
@@ -111,7 +112,7 @@ struct sfu_walk;
 /* Returns true if @ip is in a PLT slot, for which linkers write no rows. */
 bool sfu_arm64_is_in_plt(struct sfu_walk *walk, unsigned long ip);
 
-/* Returns true if no instruction from @func to @ip, at most 15, changes link register or SP. */
+/* Returns true if no instruction from @func to @ip, of at most 15, changes link register or SP. */
 bool sfu_arm64_keeps_link(struct sfu_walk *walk, unsigned long func, unsigned long ip);
 
 #endif /* SFU_MACHINE_H */

@@ -8,7 +8,7 @@
 #include "sframe_arch.h"
 #include "walk/walk.h"
 
-/* Always true: the processor masks even pseudo-NMIs until the entry code has stored registers. */
+/* Always true: the processor masks even pseudo-NMIs until entry code has stored the registers. */
 bool sfu_arch_has_user_registers(const struct pt_regs *regs)
 {
 	return true;
@@ -35,7 +35,7 @@ unsigned int sfu_arch_nr_restored(const struct pt_regs *regs)
 	return regs->syscallno == __NR_rt_sigreturn && regs->regs[8] != __NR_rt_sigreturn ? 9 : 0;
 }
 
-/* After the general registers, at word 36, the kernel always stores a record of FP registers. */
+/* Word 36 of a struct sigcontext is always the head of the record of floating-point registers. */
 enum sfu_stop sfu_arch_check_sigcontext(struct sfu_walk *walk, unsigned long sigcontext)
 {
 	unsigned long head;
@@ -49,5 +49,5 @@ enum sfu_stop sfu_arch_check_sigcontext(struct sfu_walk *walk, unsigned long sig
 
 unsigned int sfu_arch_sigcontext_word(unsigned int reg)
 {
-	return 1 + reg;				/* word 0 is the fault address */
+	return 1 + reg;				/* word 0 of sigcontext is the fault address */
 }

@@ -9,16 +9,16 @@ bool sfu_arch_leave_breakpoint(struct sfu_walk *walk)
 	return false;
 }
 
-/* arm64 has no optimized uprobes. */
+/* Nothing to correct: arm64 has no optimized uprobes (calls instead of breakpoints). */
 bool sfu_arch_leave_call(struct sfu_walk *walk)
 {
 	return false;
 }
 
 /*
- * The trampoline is a breakpoint at the start of a page, which may be executable and not readable.
- * The probed function has returned to it by the link register. In any other function at the start
- * of a page, the link register has another address.
+ * The uretprobe trampoline is a breakpoint at the start of a page, which may be unreadable. The
+ * probed function has returned to it, so the link register has its address. In any other function
+ * at the start of a page, the link register has another address.
  */
 bool sfu_arch_is_trampoline(struct sfu_walk *walk, unsigned int *pops)
 {
