@@ -57,13 +57,13 @@ static __always_inline unsigned long sfu_arch_strip_ra(unsigned long ra)
 
 /* ---- regs.c ---- */
 
-/* Returns false if an NMI has come before kernel entry code has stored the user's @regs. */
+/* Returns false if an NMI has hit kernel entry code before this has stored the user's @regs. */
 bool sfu_arch_has_user_registers(const struct pt_regs *regs);
 
-/* Returns the register with DWARF number @reg, below SFU_ARCH_NR_REGS. */
+/* Returns the value in @regs of the register with DWARF number @reg, below SFU_ARCH_NR_REGS. */
 unsigned long sfu_arch_reg(const struct pt_regs *regs, unsigned int reg);
 
-/* Returns true if the task may be in rt_sigreturn(), or about to call it. */
+/* Returns true if, by its registers, the task may be in rt_sigreturn(), or about to call it. */
 bool sfu_arch_calls_sigreturn(const struct pt_regs *regs);
 
 /*
@@ -72,7 +72,7 @@ bool sfu_arch_calls_sigreturn(const struct pt_regs *regs);
  */
 unsigned int sfu_arch_nr_restored(const struct pt_regs *regs);
 
-/* Returns SFU_STOP_SIGNAL if no signal has stored a struct sigcontext at @sigcontext. */
+/* Returns SFU_STOP_SIGNAL if the memory at @sigcontext does not look like a struct sigcontext. */
 enum sfu_stop sfu_arch_check_sigcontext(struct sfu_walk *walk, unsigned long sigcontext);
 
 /* Returns the index of the register with DWARF number @reg in struct sigcontext, in words. */
@@ -80,15 +80,15 @@ unsigned int sfu_arch_sigcontext_word(unsigned int reg);
 
 /* ---- code.c ---- */
 
-/* Kinds of call instructions, by the operand that gives the function that they call. */
+/* Kinds of call instructions, by how the operand gives the function that is called. */
 enum sfu_call {
 	SFU_CALL_NONE,		/* not a call */
-	SFU_CALL_REGISTER,	/* by a register, or memory at its address: function unknown */
-	SFU_CALL_DIRECT,	/* by the address of the function */
-	SFU_CALL_SLOT,		/* by the address of a word that has the function's address */
+	SFU_CALL_REGISTER,	/* the function's address is in a register or in memory: unknown */
+	SFU_CALL_DIRECT,	/* the operand gives the address of the function */
+	SFU_CALL_SLOT,		/* the operand gives the address of a pointer to the function */
 };
 
-/* Decodes the call instruction that ends at @ra. Sets @where to the address in the operand. */
+/* Returns the kind of call that ends at @ra. Sets @where to the address that its operand gives. */
 enum sfu_call sfu_arch_read_call(struct sfu_walk *walk, unsigned long ra,
 				 unsigned long *where);
 
@@ -99,33 +99,33 @@ enum sfu_call sfu_arch_read_call(struct sfu_walk *walk, unsigned long ra,
 bool sfu_arch_read_plt(struct sfu_walk *walk, unsigned long addr, unsigned long *slot);
 
 /*
- * Sets @row if the instructions at the ip of the frame show it: an epilogue or, if the frame was
- * interrupted, also a prologue or (x86) a PLT slot. Else returns false.
+ * Sets @row, to find the caller by it, if the instructions at the ip of the frame show it: an
+ * epilogue or, in an interrupted frame, a prologue or (x86) a PLT slot. Else returns false.
  */
 bool sfu_arch_read_row(struct sfu_walk *walk, struct sframe_row *row);
 
 /*
- * Returns the distance in bytes from @ip, after the system call of clone(), to the code to which
- * the child process branches there; 0 if other instructions are at @ip.
+ * @ip is after the system call of clone(). Returns the distance in bytes from @ip to the code to
+ * which the new task branches there; 0 if other instructions are at @ip.
  */
 unsigned long sfu_arch_child_branch(struct sfu_walk *walk, unsigned long ip);
 
-/* Kinds of code that start programs and threads, by the instructions at a return address. */
+/* Kinds of code that starts a program or thread, recognised by the code at a return address. */
 enum sfu_start {
 	SFU_START_NONE,		/* other code */
-	SFU_START_MAIN,		/* exit(main()) in libc, or other code like f(callback()) */
-	SFU_START_ENTRY,	/* _start, or another call that does not return */
+	SFU_START_MAIN,		/* libc's exit(main()), or other code of the form f(callback()) */
+	SFU_START_ENTRY,	/* after a call in _start, or another call that does not return */
 	SFU_START_THREAD,	/* after the call of a thread's, fiber's or goroutine's function */
 };
 
-/* Returns which of these kinds the code at the return address of the frame is. */
+/* Returns which kind of starting code (enum sfu_start) is at the return address of the frame. */
 enum sfu_start sfu_arch_read_start(struct sfu_walk *walk);
 
 /* ---- uprobe.c ---- */
 
 /*
- * If the kernel is handling a breakpoint of a uprobe, and the saved ip is still after it, sets the
- * ip to the breakpoint, and returns true.
+ * If the kernel is handling the breakpoint of a uprobe, and the saved ip is still after it, sets
+ * the ip of the frame to the breakpoint, and returns true.
  */
 bool sfu_arch_leave_breakpoint(struct sfu_walk *walk);
 
@@ -137,23 +137,23 @@ bool sfu_arch_leave_call(struct sfu_walk *walk);
 
 /*
  * Returns true if the frame is in the uretprobe trampoline. Sets @pops to the number of words that
- * the trampoline still pops, the return address last; to 0 if the stack does not have it.
+ * the trampoline still pops, the last one the return address; to 0 if it is not on the stack.
  */
 bool sfu_arch_is_trampoline(struct sfu_walk *walk, unsigned int *pops);
 
 /* ---- fallback.c ---- */
 
 /*
- * Finds the caller of a frame without a row, outside of the rt_sigreturn stub. Returns
- * SFU_STOP_NONE, and sets @caller; SFU_STOP_NODATA if there is no evidence for a caller;
- * SFU_STOP_STACK; SFU_STOP_BUDGET.
+ * Finds the caller of a frame without a row, outside of the rt_sigreturn stub, sets @caller, and
+ * returns SFU_STOP_NONE. Returns SFU_STOP_NODATA if no evidence confirms a caller. Errors:
+ * SFU_STOP_STACK, SFU_STOP_BUDGET.
  */
 enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller);
 
 /*
- * Finds the caller of the dynamic loader's code that binds a function at its first call, on x86.
- * The CFA of its row is in a register that is not known. Returns false if @row is of other code, or
- * the stack has no return address of a call that enters a PLT slot which is not bound yet.
+ * On x86, finds the caller of the dynamic loader's code that binds a function at its first call.
+ * Its row finds the CFA by a register whose value is not known. Returns false if @row is of other
+ * code, or the stack has no return address of a call of a PLT slot that is not bound yet.
  */
 bool sfu_arch_find_binding(struct sfu_walk *walk, const struct sframe_row *row,
 			   struct sfu_frame *caller);

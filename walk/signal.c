@@ -60,7 +60,7 @@ enum sfu_stop sfu_signal_step(struct sfu_walk *walk)
 	return SFU_STOP_NONE;
 }
 
-/* Returns true if the rt_sigreturn stub is at @addr. */
+/* Returns true if the rt_sigreturn stub, to which signal handlers return, is at @addr. */
 bool sfu_signal_is_stub_at(struct sfu_walk *walk, unsigned long addr)
 {
 	u8 code[SFU_ARCH_SIGRETURN_BYTES];
