@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The decoder: from bytes of an SFrame section to the row of one frame. See sframe_core.c. */
+/* The decoder of SFrame sections: finds the row (unwind rule) for an address. See sframe_core.c. */
 #ifndef SFRAME_CORE_H
 #define SFRAME_CORE_H
 
 #include "sframe_format.h"
 
-/* The defects of sections, which each have a counter. */
+/* What can be wrong with an SFrame section. Each of these defects has a counter in debugfs. */
 enum sframe_defect {
 #define ADD_DEFECT(defect, ...)	defect,
 #include "sframe_defects.h"
@@ -14,20 +14,20 @@ enum sframe_defect {
 };
 
 extern const struct sframe_defect_info {
-	const char	*name;		/* part of the name of the counter */
+	const char	*name;		/* the counter of the defect is called "defect.NAME" */
 	const char	*text;
 } sframe_defects[NR_SFRAME_DEFECTS];
 
 /*
- * State of look-ups in one section, made by the caller of the decoder. @budget bounds the work of
- * a look-up, even if the section is hostile.
+ * Input and state of look-ups of rows in one SFrame section, filled in by the caller of the
+ * decoder. @budget limits the work of a look-up, even if the section was made to be slow.
  */
 struct sframe_reader {
-	const u8		*bytes;	/* the section, if it is in a buffer */
-	u64			addr;	/* address of the first byte in @bytes */
+	const u8		*bytes;	/* buffer with the section; unused for user memory */
+	u64			addr;	/* address of @bytes[0], in the address space of the code */
 	u64			len;	/* number of bytes in @bytes */
-	u32			budget;	/* instructions that look-ups may still take */
-	enum sframe_defect	defect;	/* reason of -EBADMSG or -EOPNOTSUPP */
+	u32			budget;	/* instructions that further look-ups may take at most */
+	enum sframe_defect	defect;	/* why a look-up returned -EBADMSG or -EOPNOTSUPP */
 };
 
 static __always_inline int sframe_malformed(struct sframe_reader *rd, enum sframe_defect defect)
@@ -42,13 +42,13 @@ static __always_inline int sframe_unsupported(struct sframe_reader *rd, enum sfr
 	return -EOPNOTSUPP;
 }
 
-/* Costs of a look-up, in instructions, approximately. */
-#define SFRAME_FIND_COST	768	/* of a look-up in 2^32 functions, besides rows */
-#define SFRAME_ROW_COST		24	/* of each row that is examined */
-#define SFRAME_ENTRY_COST	40	/* of each function that is examined in vain */
-#define SFRAME_FAULT_COST	1000	/* of a read that fails, with an exception */
+/* What a look-up of a row subtracts from its budget: about the instructions that it executes. */
+#define SFRAME_FIND_COST	768	/* cost of finding the function, even among 2^32 */
+#define SFRAME_ROW_COST		24	/* cost of each row that is examined */
+#define SFRAME_ENTRY_COST	40	/* cost of each function that is examined in vain */
+#define SFRAME_FAULT_COST	1000	/* cost of a read of memory that ends in an exception */
 
-/* Subtracts @cost from the budget of a look-up. Sets it to 0 and returns -E2BIG if it is less. */
+/* Subtracts @cost from a look-up's budget. If less is left, sets it to 0 and returns -E2BIG. */
 static __always_inline int sframe_charge(struct sframe_reader *rd, u32 cost)
 {
 	if (rd->budget < cost) {
@@ -60,45 +60,44 @@ static __always_inline int sframe_charge(struct sframe_reader *rd, u32 cost)
 }
 
 /*
- * The header of a section, as sframe_header_check() has checked it. Every access to the section is
- * checked against this copy, because a process may change the bytes of its section later.
+ * The header of an SFrame section, as sframe_header_check() has checked it. Every access is checked
+ * against this copy, because a process may change the section later.
  */
 struct sframe_header {
-	u64	addr;		/* address of the header, where the code has its addresses, too */
-	u64	fde_addr;	/* address of the FDE table */
-	u64	fre_addr;	/* address of the FRE sub-section */
+	u64	addr;		/* address of the header, in the address space of the code */
+	u64	fde_addr;	/* address of the table of functions (FDEs) */
+	u64	fre_addr;	/* address of the sub-section with the rows (FREs) */
 	/*
-	 * Bounds of the code that the section may describe: no look-up finds a function outside of
-	 * them. sframe_header_check() allows all addresses below 2^63. A caller that knows which
-	 * code is mapped sets the bounds of this code.
+	 * No look-up finds a function outside of these bounds. sframe_header_check() sets them to
+	 * all addresses below 2^63. A caller that knows the mapped code sets them to this code.
 	 */
 	u64	code_start;
 	u64	code_end;
-	u32	num_fdes;	/* entries in the FDE table */
+	u32	num_fdes;	/* number of functions (entries of the FDE table) */
 	u32	fre_len;	/* length of the FRE sub-section in bytes */
-	u8	version;	/* 1, 2 or 3 */
+	u8	version;	/* SFrame version: 1, 2 or 3 */
 	u8	flags;		/* SFRAME_F_* */
 	u8	abi;		/* SFRAME_ABI_* */
 	u8	fde_size;	/* length of an entry of the FDE table in bytes */
-	bool	swapped;	/* not in the byte order of this machine */
+	bool	swapped;	/* the section has the byte order of another machine */
 };
 
-/* A decoded function descriptor (FDE): one function, or a stretch of repetitive code. */
+/* A decoded function descriptor (FDE): one function, or repetitive code such as a whole PLT. */
 struct sframe_fde {
 	u64	start;		/* address of the function */
 	u32	size;		/* length of the function in bytes */
-	u32	fre_off;	/* bytes from the start of the FRE sub-section to the first row */
+	u32	fre_off;	/* bytes from the start of the FRE sub-section to its first row */
 	u32	num_fres;	/* number of rows */
-	u8	fre_type;	/* SFRAME_FRE_TYPE_*: bytes of a row's start offset */
-	u8	rep_size;	/* length of a block in bytes, if @pcmask */
-	bool	pcmask;		/* the rows describe each block of repetitive code */
-	bool	flex;		/* rows are of the flexible form (V3) */
-	bool	signal;		/* a signal trampoline (V3) */
+	u8	fre_type;	/* size of a row's start offset: SFRAME_FRE_TYPE_* */
+	u8	rep_size;	/* if @pcmask: length of one block (PLT slot) in bytes */
+	bool	pcmask;		/* repetitive code: the rows describe each block of it */
+	bool	flex;		/* the rows have the "flexible" form of SFrame V3 */
+	bool	signal;		/* the function is a signal trampoline (SFrame V3) */
 	bool	pauth_key_b;	/* return addresses are signed with key B (AArch64) */
 };
 
 enum sframe_rule_how {
-	SFRAME_RULE_SAME,	/* the value is unchanged, in its register */
+	SFRAME_RULE_SAME,	/* the value is still in its own register */
 	SFRAME_RULE_CFA,	/* CFA + off */
 	SFRAME_RULE_CFA_MEM,	/* *(CFA + off) */
 	SFRAME_RULE_REG,	/* reg + off */
@@ -107,51 +106,51 @@ enum sframe_rule_how {
 
 /* How to find one value of the caller's frame: CFA, return address or frame pointer. */
 struct sframe_rule {
-	s32	off;		/* bytes added to the base */
+	s32	off;		/* offset in bytes, added to the CFA or the register */
 	u8	how;		/* enum sframe_rule_how */
-	u8	reg;		/* DWARF number for the REG forms, else 0 */
+	u8	reg;		/* DWARF number of the register in the REG forms; else 0 */
 };
 
 /*
- * A decoded row (FRE): how to find the caller of a frame in a piece of code. A signal trampoline
- * may have no row: then all rules are SFRAME_RULE_SAME.
+ * A decoded row (FRE): how to find the caller of a frame that executes a certain piece of code. If
+ * a signal trampoline has no row, all rules are SFRAME_RULE_SAME.
  */
 struct sframe_row {
-	struct sframe_rule cfa;	/* the canonical frame address; one of the REG forms */
-	struct sframe_rule ra;	/* the return address */
-	struct sframe_rule fp;	/* the caller's frame pointer */
+	struct sframe_rule cfa;	/* how to find the canonical frame address (CFA): a REG form */
+	struct sframe_rule ra;	/* how to find the return address */
+	struct sframe_rule fp;	/* how to find the caller's frame pointer */
 	u64	func;		/* address of the function; 0 in rows of a compiled table */
-	u32	start;		/* offset in the function or block from which the row is valid */
-	bool	outermost;	/* there is no caller: the return address is undefined */
+	u32	start;		/* the row holds from this offset in the function or block on */
+	bool	outermost;	/* outermost frame: it has no caller, so no return address */
 	bool	signal;		/* the kernel has made the frame to deliver a signal */
 	bool	ra_mangled;	/* the return address has a pointer authentication code */
-	bool	pcmask;		/* row of repetitive code, such as a PLT */
+	bool	pcmask;		/* the row is for repetitive code, such as a PLT */
 };
 
 struct sframe_rows {
 	const struct sframe_header	*hdr;
 	const struct sframe_fde		*fde;
-	u64	addr;		/* address of the next row */
-	u32	left;		/* rows not read yet */
-	u64	least;		/* lowest valid start of the next row */
+	u64	addr;		/* address where the next row is stored */
+	u32	left;		/* number of rows that are not read yet */
+	u64	least;		/* lowest valid start offset of the next row */
 };
 
-/* Flags of &sframe_raw_row.form: properties of the function, see struct sframe_fde. */
+/* Flags in &sframe_raw_row.form: what struct sframe_fde says about the function of the row. */
 #define SFRAME_FORM_FLEX	0x01
 #define SFRAME_FORM_EMPTY	0x02	/* the function has no row */
 #define SFRAME_FORM_PCMASK	0x10
 #define SFRAME_FORM_SIGNAL	0x80
 
-/* A row as it is stored in the section: a look-up decodes only the row that it has found. */
+/* A row as the SFrame section stores it. A look-up decodes only the row that it has found. */
 struct sframe_raw_row {
 	u64	func;		/* address of the function */
-	u32	start;		/* offset in the function or block from which the row is valid */
-	u8	info;		/* FRE info word: number and size of the data words, ... */
+	u32	start;		/* the row holds from this offset in the function or block on */
+	u8	info;		/* FRE info word: base register, number and size of @words */
 	u8	form;		/* SFRAME_FORM_* */
 	s32	words[SFRAME_FRE_MAX_WORDS];	/* data words */
 };
 
-/* Unaligned numbers: the kernel's memcpy() would check sizes at run time. */
+/* Types to read unaligned numbers with: the kernel's memcpy() would check sizes at run time. */
 struct sframe_any_u16 {
 	u16 v;
 } __packed __attribute__((__may_alias__));
@@ -185,15 +184,15 @@ int sframe_find_row(const struct sframe_header *hdr, struct sframe_reader *rd,
 		    u64 pc, struct sframe_row *row);
 
 /*
- * Returns the length in bytes from the header to the end of the FRE sub-section. The next section
- * may follow, after padding: some linkers do not merge the sections of their inputs.
+ * Returns the length in bytes from the header to the end of the FRE sub-section. Another SFrame
+ * section may follow after padding: some linkers only append the sections of their input files.
  */
 static inline u64 sframe_header_span(const struct sframe_header *hdr)
 {
 	return hdr->fre_addr + hdr->fre_len - hdr->addr;
 }
 
-/* Decodes a row, and corrects the wrong rows that GNU ld stores for PLTs. */
+/* Decodes the row that a look-up has found. Corrects the wrong rows that GNU ld stores for PLTs. */
 static inline int sframe_decode_found(const struct sframe_header *hdr, struct sframe_reader *rd,
 				      const struct sframe_raw_row *raw, struct sframe_row *row)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The defects of a section, in the order of the parts that have them: ADD_DEFECT(constant, name in
- * counters, text for users). The including file defines ADD_DEFECT().
+ * What can be wrong with an SFrame section, in the order of its parts: ADD_DEFECT(constant, name in
+ * counters, text for users). A file that includes this list defines ADD_DEFECT() before.
  */
 ADD_DEFECT(SFRAME_DEFECT_NONE, "none", "no defect")
 /* file */

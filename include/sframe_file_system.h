@@ -7,20 +7,20 @@
 #include "sframe_types.h"
 
 /*
- * Returns true if each change of a file's content changes its ctime (time of change), by the super
- * block's magic. For the kernel and programs.
+ * Returns true if, on a file system with this super block magic, each change of a file's content
+ * changes its ctime (time of change). For the kernel and programs.
  *
- * These file systems are read-only, or only the kernel sets ctime: to the present time, with every
- * write() and the first store to each page of a mapping. On vfat and exfat, the owner can set it.
- * On FUSE, virtiofs, 9p, SMB, NFS and other network file systems, a server sets it, and may change
- * the file unseen. On hugetlbfs, a store changes no time. Others have not been examined.
+ * The file systems listed are read-only, or only the kernel sets ctime: to the present time, with
+ * every write() and the first store to each page of a mapping. On vfat and exfat, the owner can set
+ * it. On FUSE, virtiofs, 9p and network file systems such as SMB and NFS, a server sets it, and may
+ * change files unseen. On hugetlbfs, a store does not change it. Others have not been examined.
  */
 static inline bool sframe_tells_changes(unsigned long magic)
 {
 	switch (magic) {
 	case BTRFS_SUPER_MAGIC:
 	case EROFS_SUPER_MAGIC_V1:
-	case EXT4_SUPER_MAGIC:		/* also ext2 and ext3 */
+	case EXT4_SUPER_MAGIC:		/* also the magic of ext2 and ext3 */
 	case F2FS_SUPER_MAGIC:
 	case ISOFS_SUPER_MAGIC:
 	case RAMFS_MAGIC:

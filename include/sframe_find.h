@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds the row of an address in the bytes of a section. The function that reads a number is a
- * constant argument, and all of this is inlined for it: for user memory (walk/user.c), for a buffer
- * (sframe_core.c), and in tests. Only inlined functions may be called: user access may be open.
+ * Finds the row for an address in the bytes of an SFrame section. The function that reads a number
+ * is a constant argument, for which everything here is inlined: for user memory (walk/user.c), for
+ * a buffer (sframe_core.c), and in tests. All callees must be inlined, too, because the caller may
+ * have called user_access_begin().
  *
- * The bytes are hostile, and may change between two reads. Each value is checked against the bounds
- * of the header after it is read, and only the checked value is used.
+ * The bytes of the section may be hostile, and may change between two reads. Each value is checked
+ * against the bounds of the header after it is read, and only the checked value is used.
  *
- * Spectre: no read is masked. If the processor mispredicts a check, the search stays in the FDE
- * table, the step before the first FDE reads the header, and reads of rows end a few rows after the
- * section. Info words and counts have too few bits for an index out of bounds.
+ * Spectre: no address is masked. Even if the processor mispredicts a check, the search stays in the
+ * FDE table, a step before the first FDE reads the header, and reads of rows end a few rows after
+ * the section. Info words and counts have too few bits for an array index out of bounds.
  */
 #ifndef SFRAME_FIND_H
 #define SFRAME_FIND_H
@@ -20,11 +21,11 @@
 typedef bool (*sframe_get_t)(const struct sframe_header *hdr, struct sframe_reader *rd, u64 addr,
 			     u32 size, u64 *val);
 
-/* The arguments that all functions of one look-up share. Made by each caller of sframe_find(). */
+/* What all functions of one look-up of a row need. Each caller of sframe_find() fills it in. */
 struct sframe_reading {
-	const struct sframe_header	*hdr;	/* checked header of the section */
+	const struct sframe_header	*hdr;	/* checked header of the SFrame section */
 	struct sframe_reader		*rd;	/* budget of the look-up, and the defect it finds */
-	sframe_get_t			get;	/* reads a number; a constant, so it is inlined */
+	sframe_get_t			get;	/* reads a number; constant, so it can be inlined */
 };
 
 static __always_inline bool sframe_get(const struct sframe_reading *from, u64 addr, u32 size,
@@ -33,7 +34,7 @@ static __always_inline bool sframe_get(const struct sframe_reading *from, u64 ad
 	return from->get(from->hdr, from->rd, addr, size, val);
 }
 
-/* Reads the start of a function from its FDE at @addr: relative to the FDE, or to the section. */
+/* Reads the start of a function from its FDE at @addr: stored relative to the FDE or section. */
 static __always_inline bool sframe_get_start(const struct sframe_reading *from, u64 addr,
 					     bool is_v3, bool is_pcrel, u64 *start)
 {
@@ -50,7 +51,7 @@ static __always_inline u64 sframe_entry_size(const struct sframe_header *hdr, bo
 	return is_v3 ? sizeof(struct sframe_raw_fde_v3) : hdr->fde_size;
 }
 
-/* Reads start, size and row offset of a function from its FDE at @addr. */
+/* Reads start and size of a function, and the offset of its rows, from its FDE at @addr. */
 static __always_inline bool sframe_get_entry(const struct sframe_reading *from, u64 addr,
 					     bool is_v3, struct sframe_fde *fde)
 {
@@ -67,7 +68,7 @@ static __always_inline bool sframe_get_entry(const struct sframe_reading *from, 
 	return true;
 }
 
-/* Reads the rest of @fde: in V1 and V2 from the FDE at @addr, in V3 from before the rows. */
+/* Reads what sframe_get_entry() omits: in V3 from before the rows, else from the FDE at @addr. */
 static __always_inline int sframe_get_rest(const struct sframe_reading *from, u64 addr,
 					   bool is_v3, struct sframe_fde *fde)
 {
@@ -86,7 +87,7 @@ static __always_inline int sframe_get_rest(const struct sframe_reading *from, u6
 		if (SFRAME_FDE_TYPE(info2) > SFRAME_FDE_TYPE_FLEX)
 			return sframe_unsupported(from->rd, SFRAME_DEFECT_FDE_TYPE);
 	} else {
-		/* An entry of V2 begins with the fields of V1. */
+		/* An FDE of V2 begins with the fields of V1, so their offsets are equal. */
 		const u64 nr_addr = addr + offsetof(struct sframe_raw_fde_v1, num_fres);
 
 		if (!sframe_get(from, nr_addr, 4, &nr) || !sframe_get(from, nr_addr + 4, 1, &info))
@@ -119,20 +120,20 @@ static __always_inline bool sframe_is_of_user(const struct sframe_fde *fde)
 }
 
 /*
- * Returns true if @pc is in the function, and the function is in the code of the section. A linker
- * that does not know SFrame (mold) leaves the FDEs of discarded functions at address 0.
+ * Returns true if @pc is in the function, and the function is within the bounds of the code. A
+ * linker that does not know SFrame (mold) discards functions, but leaves their FDEs at address 0.
  */
 static __always_inline bool sframe_covers(const struct sframe_header *hdr,
 					  const struct sframe_fde *fde, u64 pc)
 {
-	/* @code_end is below 2^63, so no sum wraps around. */
+	/* @code_end is below 2^63 and a size below 2^32, so start + size does not wrap around. */
 	return pc - fde->start < fde->size && fde->start >= hdr->code_start &&
 	       fde->start < hdr->code_end && fde->start + fde->size <= hdr->code_end;
 }
 
 /*
- * Sets @at to the last FDE of a sorted section whose function starts at or below @pc, or to the
- * first FDE. Each step halves the number of FDEs left, mispredicted or not.
+ * Sets @at to the last FDE of a sorted section whose function starts at or below @pc; if none does,
+ * to the first FDE. Even mispredicted steps halve the number of FDEs left, and stay in the table.
  */
 static __always_inline int sframe_search(const struct sframe_reading *from, u64 pc, bool is_v3,
 					 bool is_pcrel, u64 *at)
@@ -156,7 +157,7 @@ static __always_inline int sframe_search(const struct sframe_reading *from, u64 
 
 /*
  * Goes back from the FDE at @at, whose function does not cover @pc, to the FDE whose function does.
- * Functions of size zero may share the start of the function that covers @pc, in any order.
+ * Functions of size zero may have the same start, and precede or follow this FDE in the table.
  */
 static __always_inline int sframe_step_back(const struct sframe_reading *from, u64 pc, bool is_v3,
 					    u64 *at, struct sframe_fde *fde)
@@ -184,7 +185,7 @@ static __always_inline int sframe_step_back(const struct sframe_reading *from, u
 	return err;
 }
 
-/* Searches all FDEs for the function that covers @pc: lld stores sections that are not sorted. */
+/* Searches all FDEs for the function that covers @pc: in sections by lld, FDEs are unsorted. */
 static __always_inline int sframe_scan(const struct sframe_reading *from, u64 pc, bool is_v3,
 				       u64 *at, struct sframe_fde *fde)
 {
@@ -231,7 +232,7 @@ static __always_inline int sframe_find_function(const struct sframe_reading *fro
 static __always_inline bool sframe_get_words(const struct sframe_reading *from, u64 addr, u32 size,
 					     struct sframe_raw_row *raw)
 {
-	s32 *word = raw->words;		/* an index would call a bounds check */
+	s32 *word = raw->words;		/* pointer: UBSAN would check an index by a call */
 	const u32 unused = 32 - 8 * size;
 	u64 end = addr + SFRAME_FRE_NR_WORDS(raw->info) * size, val;
 
@@ -243,7 +244,7 @@ static __always_inline bool sframe_get_words(const struct sframe_reading *from, 
 	return true;
 }
 
-/* Reads the data words of a row, from @addr on. The caller has checked the info word. */
+/* Reads the data words of a row, from @addr on. The caller has checked the row's info word. */
 static __always_inline bool sframe_get_all_words(const struct sframe_reading *from, u64 addr,
 						 struct sframe_raw_row *raw)
 {
@@ -258,11 +259,11 @@ static __always_inline bool sframe_get_all_words(const struct sframe_reading *fr
 }
 
 /*
- * Finds the last row of a function that starts at or below @off. The next row is checked, too.
+ * Finds the last row of a function that starts at or below offset @off. Checks the next row, too.
  *
  * The loop stops at the first row that is out of order or does not begin in the section. After a
- * row with an undefined word size, the loop skips SFRAME_NO_SIZE bytes, ends soon, and the word
- * size is reported.
+ * row with an undefined word size, it goes on SFRAME_NO_SIZE bytes later: the defect is reported
+ * only after the loop, to save time.
  */
 static __always_inline int sframe_find_raw(const struct sframe_reading *from,
 					   const struct sframe_fde *fde, u32 off, u32 addr_size,
@@ -272,7 +273,7 @@ static __always_inline int sframe_find_raw(const struct sframe_reading *from,
 	u64 end = from->hdr->fre_addr + from->hdr->fre_len;
 	u64 last = end - addr_size - 1;		/* last address where a row may begin */
 	u64 start, info, found = 0, found_info = 0, least = 0;
-	const u16 *size_of = sframe_words_sizes;	/* no index: no bounds check */
+	const u16 *size_of = sframe_words_sizes;	/* pointer: UBSAN would check an index */
 	enum sframe_defect defect = SFRAME_DEFECT_FRE_CUT;
 	u32 max_rows = fde->num_fres, nr = 0, sizes = 0, size;
 
@@ -329,8 +330,8 @@ static __always_inline void sframe_set_function(const struct sframe_fde *fde,
 }
 
 /*
- * Finds the row that holds at @pc: the address of an instruction, or of the last byte of a call.
- * The caller decodes @raw with sframe_decode_found(). Errors: see sframe_core.c.
+ * Finds the row that holds at @pc, the address of an instruction or of the last byte of a call. The
+ * caller decodes @raw with sframe_decode_found(). Returns 0, or an error that sframe_core.c lists.
  */
 static __always_inline int sframe_find(const struct sframe_reading *from, u64 pc,
 				       struct sframe_raw_row *raw)

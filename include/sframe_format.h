@@ -9,7 +9,7 @@
 
 #include "sframe_types.h"
 
-/* The types of the ELF segment and of the ELF section. */
+/* Types of the ELF segment and of the ELF section that hold SFrame data. */
 #define SFRAME_PT_GNU_SFRAME		0x6474e554
 #define SFRAME_SHT_GNU_SFRAME		0x6ffffff4
 
@@ -23,15 +23,15 @@
 
 #define SFRAME_F_FDE_SORTED		0x1
 #define SFRAME_F_FRAME_POINTER		0x2	/* V1, V2 */
-#define SFRAME_F_FDE_FUNC_START_PCREL	0x4	/* V2 erratum 1, V3 */
+#define SFRAME_F_FDE_FUNC_START_PCREL	0x4	/* defined from V2 erratum 1 on */
 
 /* "SFrame ABI/arch Identifier" */
 #define SFRAME_ABI_AARCH64_BE		1
 #define SFRAME_ABI_AARCH64_LE		2
 #define SFRAME_ABI_AMD64_LE		3
-#define SFRAME_ABI_S390X_BE		4	/* V2 erratum 1, V3 */
+#define SFRAME_ABI_S390X_BE		4	/* defined from V2 erratum 1 on */
 
-/* "SFrame Header": 28 bytes in all versions, preamble included. */
+/* "SFrame Header" of the specification: in all versions 28 bytes, which include the preamble. */
 struct sframe_raw_header {
 	u16	magic;
 	u8	version;
@@ -39,7 +39,7 @@ struct sframe_raw_header {
 	u8	abi_arch;
 	s8	cfa_fixed_fp_offset;	/* 0: not fixed */
 	s8	cfa_fixed_ra_offset;	/* 0: not fixed */
-	u8	auxhdr_len;		/* bytes between header and sub-sections */
+	u8	auxhdr_len;		/* length of the auxiliary header after this one */
 	u32	num_fdes;
 	u32	num_fres;
 	u32	fre_len;		/* length of the FRE sub-section in bytes */
@@ -47,16 +47,16 @@ struct sframe_raw_header {
 	u32	freoff;			/* bytes from end of auxiliary header to FREs */
 } __packed;
 
-/* V1 "SFrame Function Descriptor Entries" */
+/* A function descriptor (FDE) in V1 of the format: "SFrame Function Descriptor Entries" there. */
 struct sframe_raw_fde_v1 {
 	s32	start;
 	u32	size;
-	u32	fre_off;		/* offset of the first FRE in the sub-section */
+	u32	fre_off;		/* offset of the first row (FRE) in the FRE sub-section */
 	u32	num_fres;
 	u8	info;
 } __packed;
 
-/* V2 adds the block size of repetitive code. */
+/* A function descriptor (FDE) in V2 of the format: adds the block size of repetitive code. */
 struct sframe_raw_fde_v2 {
 	s32	start;
 	u32	size;
@@ -67,14 +67,14 @@ struct sframe_raw_fde_v2 {
 	u16	padding;
 } __packed;
 
-/* V3 "SFrame FDE": the index entry ... */
+/* First part of a function descriptor in V3 of the format: an entry in the index, "SFrame FDE". */
 struct sframe_raw_fde_v3 {
 	s64	start;
 	u32	size;
-	u32	fre_off;		/* offset of the attribute, not of the first FRE */
+	u32	fre_off;		/* offset of the attributes, which precede the rows */
 } __packed;
 
-/* ... and its attribute, directly before the FREs of the function. */
+/* Second part of a function descriptor in V3: attributes, directly before the function's rows. */
 struct sframe_raw_attr_v3 {
 	u16	num_fres;
 	u8	info;
@@ -82,7 +82,7 @@ struct sframe_raw_attr_v3 {
 	u8	rep_size;
 } __packed;
 
-/* "The SFrame FDE Info Word" */
+/* "The SFrame FDE Info Word": fields of the info byte in a function descriptor. */
 #define SFRAME_FDE_FRE_TYPE(info)	((info) & 0xf)
 #define SFRAME_FDE_PCMASK(info)		(((info) >> 4) & 1)
 #define SFRAME_FDE_PAUTH_KEY_B(info)	(((info) >> 5) & 1)
@@ -96,10 +96,10 @@ struct sframe_raw_attr_v3 {
 #define SFRAME_FDE_TYPE_DEFAULT		0
 #define SFRAME_FDE_TYPE_FLEX		1
 
-/* V1 has no field for the block size of repetitive code; a PLT slot has 16 bytes. */
+/* V1 has no field for the block size of repetitive code. On x86-64, a PLT slot has 16 bytes. */
 #define SFRAME_V1_AMD64_REP_SIZE	16
 
-/* "The SFrame FRE Info Word" */
+/* "The SFrame FRE Info Word": fields of the info byte in a row. */
 #define SFRAME_FRE_BASE_SP(info)	((info) & 1)
 #define SFRAME_FRE_NR_WORDS(info)	(((info) >> 1) & 0xf)
 #define SFRAME_FRE_WORD_SIZE(info)	(((info) >> 5) & 3)
@@ -107,7 +107,7 @@ struct sframe_raw_attr_v3 {
 
 #define SFRAME_FRE_MAX_WORDS		15
 
-/* "Flexible FDE type": the control word of a rule. */
+/* "Flexible FDE type": fields of the control word that begins each rule of a flexible row (V3). */
 #define SFRAME_FLEX_REG_P(word)		((word) & 1)
 #define SFRAME_FLEX_DEREF_P(word)	(((word) >> 1) & 1)
 #define SFRAME_FLEX_REGNUM(word)	((word) >> 3)
@@ -123,10 +123,10 @@ struct sframe_raw_attr_v3 {
 #define SFRAME_AARCH64_NR_REGS		32
 #define SFRAME_S390X_REG_FP		11
 #define SFRAME_S390X_REG_SP		15
-#define SFRAME_S390X_NR_REGS		32	/* from 16 on: floating-point registers */
+#define SFRAME_S390X_NR_REGS		32	/* numbers from 16 on: floating-point registers */
 #define SFRAME_S390X_CFA_SCALE		8
 #define SFRAME_S390X_CFA_BIAS		160
-#define SFRAME_S390X_REG_WORD_P(word)	((word) & 1)	/* V2 RA and FP words */
+#define SFRAME_S390X_REG_WORD_P(word)	((word) & 1)	/* in V2: RA or FP word is a register */
 #define SFRAME_S390X_REGNUM(word)	((word) >> 1)
 
 static_assert(sizeof(struct sframe_raw_header) == 28);

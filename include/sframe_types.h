@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The names that the decoder uses of the kernel, and their replacements for programs. */
+/* Types and macros of the kernel that the SFrame decoder uses, and substitutes for programs. */
 #ifndef SFRAME_TYPES_H
 #define SFRAME_TYPES_H
 
@@ -34,7 +34,7 @@ typedef __INT32_TYPE__ s32;
 typedef __INT64_TYPE__ s64;
 
 #define __packed	__attribute__((__packed__))
-/* glibc may define it. */
+/* The headers of glibc may define __always_inline already. */
 #ifndef __always_inline
 #define __always_inline	inline
 #endif
@@ -48,7 +48,8 @@ typedef __INT64_TYPE__ s64;
 #define cond_resched()	((void)0)
 #define sframe_is_killed()	false
 #define min_t(type, a, b) ((type)(a) < (type)(b) ? (type)(a) : (type)(b))
-#define array_index_nospec(index, size) ((void)(size), (index))	/* no secret to leak here */
+/* Programs have no secret that Spectre could leak, so no index is masked. */
+#define array_index_nospec(index, size) ((void)(size), (index))
 #endif
 
 #endif /* SFRAME_TYPES_H */

@@ -17,7 +17,7 @@
 #include <linux/types.h>
 
 /**
- * struct sframe_segment - a PT_LOAD program header of a file
+ * struct sframe_segment - an executable PT_LOAD program header of a file
  * @offset: p_offset
  * @size: p_filesz
  * @addr: p_vaddr
@@ -28,7 +28,7 @@ struct sframe_segment {
 	__u64	addr;
 };
 
-/* Maximum of segments of a file. */
+/* Maximum of segments that SFRAME_LOAD takes for a file. */
 #define SFRAME_SEGMENTS_MAX	128
 
 /**
@@ -93,23 +93,23 @@ struct sframe_drop {
 #define SFRAME_DROP_TABLELESS	2
 
 /**
- * struct sframe_wanted - a file or process of which a sampled process needs a table: read()
+ * struct sframe_wanted - a request for a table, which read() of the device returns
  * @size: size of this structure in bytes; read() returns a multiple of it
- * @fd: a file that the process has mapped, open for reading; the reader closes it. -1: stacks of
- *	the process end in code that no file describes
+ * @fd: a file without a table that the process has mapped, open for reading; the reader closes it.
+ *	-1: stacks of the process end in code that no file describes, and which needs a table
  * @pid: the process, in the PID namespace of the reader; 0: it is not in this namespace
  * @reserved: 0
  * @cookie: if @fd is -1: names the memory of the process, see &sframe_process; else 0
  * @addr: if @fd is -1: an address in that code; else 0
  *
- * read() returns at least one of them, or waits; poll() reports POLLIN. read() fails with EINVAL:
- * the buffer is smaller than one structure; EAGAIN, with O_NONBLOCK: nothing is wanted; EMFILE,
- * ENFILE, ENOMEM: no file was taken.
+ * read() returns at least one request, or waits; poll() reports POLLIN. read() fails with EINVAL:
+ * the buffer is smaller than one structure; EAGAIN, with O_NONBLOCK: there is no request; EMFILE,
+ * ENFILE, ENOMEM: no request was taken.
  *
  * Each file is reported once, to one reader. It is reported again if this reader closes the device
  * without an answer by SFRAME_LOAD. The reader answers a process by SFRAME_PROCESS, also if there
- * is nothing to load. If stacks of the process still end so, it is reported again: after a second,
- * and after twice that time each further time, up to a minute, until a table is loaded.
+ * is nothing to load. If stacks still end in such code, the process is reported again: after one
+ * second, and after twice that time each further time, up to a minute, until a table is loaded.
  */
 struct sframe_wanted {
 	__u32	size;
@@ -139,10 +139,10 @@ struct sframe_wanted {
  * @entry_size: length of this function in bytes; 0: there is none. With such a function, a row is
  *	followed only if the instruction before the return address calls the function
  *
- * All tables of the process that overlap the code are replaced: the table, or nothing, takes their
- * place as soon as the process is scanned, which the next sample requests. One mapping uses one
- * table, the newest that overlaps it: a table is best made for all code of a mapping. The code is
- * anonymous, or its file has no section and no table. Each part of it is mapped, executable.
+ * All tables of the process that overlap the code are replaced by the new one, or only removed, as
+ * soon as the process is scanned, which the next sample requests. One mapping uses one table, the
+ * newest that overlaps it: a table is best made for all code of a mapping. The code is anonymous,
+ * or its file has no section and no table. Each part of it is mapped, executable.
  *
  * The table ends when any part of the code is unmapped or moved, when one of its mappings merges
  * with another one, with execve(), and when the process ends. A child of fork() does not have it.
