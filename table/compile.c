@@ -10,13 +10,13 @@
  */
 #include "table/compile.h"
 
-/* Maximum of distinct rows. Doubled: a hostile section takes twice the memory for its rows. */
+/* Maximum of distinct rows in a section. With twice this, a hostile one takes twice the memory. */
 #define MAX_ROWS	0x10000u
 
-/* Maximum of entries and slots: 1 GiB. Halved: no known program would lose its table. */
+/* Maximum of entries and slots in a table: 1 GiB. Half would be enough for all known programs. */
 #define MAX_ENTRIES	(256u << 20)
 
-/* Maximum of rows that a PLT may expand to. Halved: no table for one with half a million slots. */
+/* Maximum of rows in all slots of a PLT. With half, a PLT of half a million slots gets no table. */
 #define MAX_BLOCK_ROWS	0x100000u
 
 /* Lets other tasks run. Returns -EINTR if current has a fatal signal pending. */
@@ -60,7 +60,7 @@ static int compile_each(struct sframe_compile *compile,
 	return 0;
 }
 
-/* First pass for one function: adds the maximum of its entries, slots and rows to the totals. */
+/* First pass: adds how many entries, slots and rows the second pass may need for a function. */
 static int measure_function(struct sframe_compile *compile, const struct sframe_fde *fde)
 {
 	struct sframe_compiled *compiled = &compile->compiled;
@@ -70,9 +70,9 @@ static int measure_function(struct sframe_compile *compile, const struct sframe_
 		compiled->first = fde->start & -(u64)SFRAME_SLOT_SIZE;
 	if (fde->pcmask && nr_rows > MAX_BLOCK_ROWS)
 		return sframe_malformed(compile->rd, SFRAME_DEFECT_COSTLY);
-	/* One entry, "no row", follows the last function, in the slot of its end address. */
+	/* One more entry says "no row" after the last function, in the slot of its end address. */
 	nr_slots = ((fde->start + fde->size - compiled->first) >> SFRAME_SLOT_BITS) + 1;
-	/* One entry for each row, block and new slot, and one for the gap after the function. */
+	/* One entry for each row, repeated block and new slot, and one for the gap that follows. */
 	nr_entries = compile->max_entries + nr_rows + nr_blocks(fde) + 1 +
 		     nr_slots - compiled->nr_slots;
 	nr = nr_entries + nr_slots + 1;
@@ -86,10 +86,10 @@ static int measure_function(struct sframe_compile *compile, const struct sframe_
 }
 
 /*
- * First pass: finds how much memory the second pass needs at most. The caller sets @hdr, @rd,
- * @max_size and @secret, and zeroes the rest. Returns 0; -EBADMSG or -EOPNOTSUPP, and sets
- * &sframe_reader.defect; -EFAULT; -E2BIG if the memory would exceed @max_size; -EINTR after a fatal
- * signal. After an error, @index is the number of the function. May sleep.
+ * First pass of the compiler: finds how much memory the second pass needs at most. The caller sets
+ * @hdr, @rd, @max_size and @secret, and zeroes the rest. Returns 0; -EBADMSG or -EOPNOTSUPP, and
+ * sets &sframe_reader.defect; -EFAULT; -E2BIG if the memory would exceed @max_size; -EINTR after a
+ * fatal signal. After an error, @index is the number of the function. May sleep.
  */
 int sframe_compile_measure(struct sframe_compile *compile)
 {
@@ -102,7 +102,7 @@ static u64 pack_rule(const struct sframe_rule *rule)
 	return (u32)rule->off | (u64)rule->how << 32 | (u64)rule->reg << 40;
 }
 
-/* Packs what distinguishes two rows into three numbers: equal rows have equal numbers. */
+/* Packs a row into three numbers, to compare and hash rows: equal rows have equal numbers. */
 static void pack_row(const struct sframe_row *row, u64 words[3])
 {
 	words[0] = pack_rule(&row->cfa) | (u64)row->outermost << 48 | (u64)row->signal << 49 |
@@ -143,7 +143,7 @@ static int get_row_number(struct sframe_compile *compile, const struct sframe_ro
 	return 0;
 }
 
-/* Begins the slots (1 KiB of code each) up to @off. Each starts with the last entry's row. */
+/* Begins the slots (1 KiB of code each) up to @off, with entries that repeat the last row. */
 static void begin_slots(struct sframe_compile *compile, u64 off)
 {
 	struct sframe_compiled *compiled = &compile->compiled;
@@ -158,7 +158,7 @@ static void begin_slots(struct sframe_compile *compile, u64 off)
 	}
 }
 
-/* Adds an entry: row number @row holds from @addr on. @begins: a function begins there. */
+/* Adds an entry: from @addr on, row number @row holds. @begins: a function begins at @addr. */
 static void add_entry(struct sframe_compile *compile, u64 addr, u32 row, bool begins)
 {
 	struct sframe_compiled *compiled = &compile->compiled;
@@ -172,7 +172,7 @@ static void add_entry(struct sframe_compile *compile, u64 addr, u32 row, bool be
 	compile->row = row;
 }
 
-/* Adds entries for repetitive code (a PLT): the rows of &sframe_compile.block, for each block. */
+/* Adds entries for repetitive code (a PLT): the rows in &sframe_compile.block for each block. */
 static void add_block_entries(struct sframe_compile *compile, const struct sframe_fde *fde)
 {
 	const struct sframe_block_row *block = compile->block;
@@ -189,7 +189,7 @@ static void add_block_entries(struct sframe_compile *compile, const struct sfram
 	}
 }
 
-/* Decodes and adds the rows of a function. Each must begin in the function, or in its block. */
+/* Decodes and adds the rows of a function. Refuses rows that begin after the function ends. */
 static int compile_rows(struct sframe_compile *compile, const struct sframe_fde *fde)
 {
 	u32 size = fde->pcmask ? fde->rep_size : fde->size, nr;
@@ -228,7 +228,7 @@ static int compile_rows(struct sframe_compile *compile, const struct sframe_fde 
 	return 0;
 }
 
-/* Adds a function without rows. In V3, nothing has called it. In V1 and V2, it has no known row. */
+/* Adds a function without rows: in SFrame V3, no code calls it; in V1 and V2, rows are missing. */
 static int compile_empty(struct sframe_compile *compile, const struct sframe_fde *fde)
 {
 	const struct sframe_raw_row raw = {
@@ -253,8 +253,8 @@ static int compile_function(struct sframe_compile *compile, const struct sframe_
 }
 
 /*
- * Second pass: fills the arrays that the caller has allocated, see struct sframe_compile. Returns
- * as sframe_compile_measure(), except for -E2BIG. May sleep.
+ * Second pass of the compiler: fills the arrays that the caller has allocated, see struct
+ * sframe_compile. Returns the same as sframe_compile_measure(), but never -E2BIG. May sleep.
  */
 int sframe_compile_fill(struct sframe_compile *compile)
 {
@@ -267,7 +267,7 @@ int sframe_compile_fill(struct sframe_compile *compile)
 	if (err)
 		return err;
 	add_entry(compile, compile->end, 0, false);
-	/* The table ends at the last slot that was begun: code after it has no row. */
+	/* The table ends with the last slot that has entries: code after this slot has no row. */
 	compiled->nr_slots = compile->nr_begun;
 	compiled->slots[compiled->nr_slots] = compiled->nr_entries;
 	return 0;
@@ -275,8 +275,8 @@ int sframe_compile_fill(struct sframe_compile *compile)
 
 /*
  * Returns the start of the function with the instruction at @addr, or 0 if it is not found. Both
- * addresses are as linked, and @addr has a row. Examines at most @max_lookups entries before the
- * entry of @addr, and subtracts their number from @max_lookups.
+ * are linked addresses, and @addr has a row. Examines at most @max_lookups entries before the entry
+ * of @addr, and subtracts their number from @max_lookups.
  */
 u64 sframe_compiled_function(const struct sframe_compiled *compiled, u64 addr, u32 *max_lookups)
 {

@@ -16,7 +16,7 @@
 #include "table/table.h"
 #include "table/wanted.h"
 
-/* Sizes of the ioctl structures in the first version of the interface. */
+/* Smallest sizes of the ioctl structures that programs may pass: those of the first version. */
 #define LOAD_SIZE_VER0		offsetofend(struct sframe_load, message)
 #define DROP_SIZE_VER0		offsetofend(struct sframe_drop, fd)
 #define FILE_SIZE_VER0		offsetofend(struct sframe_file, nr_files)
@@ -193,9 +193,9 @@ static long dev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 }
 
 /*
- * Opens a mapped file again, for reading only: the process may have it open for writing.
- * O_NONBLOCK: open() does not wait for the holder of a lease. Before 6.8, a mapped file of an
- * overlay has its path in the overlay: returns -ESTALE if there is a copy in the upper layer now.
+ * Opens a mapped file again, for reading only: the process may have it open for writing. With
+ * O_NONBLOCK, this does not wait for the holder of a lease. Before 6.8, a file mapped from an
+ * overlay has its path in the overlay: -ESTALE if this is now a copy in the upper layer.
  */
 static struct file *open_taken(const struct file *taken)
 {
@@ -210,7 +210,7 @@ static struct file *open_taken(const struct file *taken)
 	return ERR_PTR(-ESTALE);
 }
 
-/* Stores a request in the buffer of read(). If it is for a file, opens a file descriptor. */
+/* Stores a request for a table in the buffer of read(), with a descriptor if it is for a file. */
 static int give(const struct sfu_wanted_file *taken, struct sframe_wanted __user *buf)
 {
 	struct sframe_wanted wanted = { .size = sizeof(wanted), .fd = -1, .pid = taken->pid };
@@ -239,10 +239,10 @@ static int give(const struct sfu_wanted_file *taken, struct sframe_wanted __user
 }
 
 /*
- * Called if give() has failed. If the calling process lacks memory or descriptors, or its buffer is
- * not writable, the request goes back to the queue, and read() ends: returns false. If another
- * process holds a lease on the file, or the path has changed, the next scan requests a table again.
- * Any other file that cannot be opened is recorded as having no table.
+ * Called if give() cannot return a request to the reader. If the calling process lacks memory or
+ * descriptors, or its buffer is not writable, the request goes back to the queue, and read() ends:
+ * returns false. If another process holds a lease on the file, or the path has changed, the next
+ * scan requests a table again. Any other file that cannot be opened is recorded as having no table.
  */
 static bool answer_error(const struct sfu_wanted_file *taken, int err)
 {
@@ -314,7 +314,7 @@ static int dev_open(struct inode *inode, struct file *file)
 
 	if (!capable(CAP_SYS_ADMIN))
 		return -EPERM;
-	/* A program that opens the device for writing only can load tables but gets no requests. */
+	/* A program that opens the device only for writing loads tables, but reads no requests. */
 	if (file->f_mode & FMODE_READ) {
 		reader = kzalloc_obj(*reader, GFP_KERNEL_ACCOUNT);
 		if (!reader)

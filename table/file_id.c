@@ -2,8 +2,8 @@
 /*
  * Identities of files, and a cache of facts about the code of files.
  *
- * Where the section of a program is, and whether its code keeps frame pointers, depends on the file
- * alone. So the first scan finds these facts, and all processes that map the file share them.
+ * Where the .sframe section of a program is, and whether its code keeps frame pointers, depends on
+ * the file alone. So the first scan finds out, and the scans of all processes share the result.
  *
  * A write to a file changes its ctime and so its identity: the old facts are not found any more.
  * Two writes within a tick of the clock leave one ctime. So no facts are stored until the last
@@ -23,12 +23,12 @@
 #include "table/file_id.h"
 #include "sframe_file_system.h"
 
-/* The cache has 512 slots. Half: scans on a machine with many programs read more headers. */
+/* The cache has 512 slots. With half, scans of many different programs read more ELF headers. */
 #define ENTRY_BITS	9
 
 #define MIN_AGE		3	/* seconds from the last change of a file until facts are cached */
 
-/* The cache of facts. &sfu_file_id.sb is NULL in an unused slot. */
+/* The cache of facts about mapped files. In an unused slot, &sfu_file_id.sb is NULL. */
 static struct code_entry {
 	struct sfu_code_id	code;
 	struct sfu_code_facts	facts;
@@ -39,12 +39,11 @@ static DEFINE_SPINLOCK(entries_lock);
 /*
  * Sets @id to the present identity of a file. The caller passes the inode that stores the data, not
  * the inode of an overlay. Returns false if the file system may leave ctime as it is when data
- * changes, or if the image of the file system is in a file or in flash memory: nothing would
- * distinguish this image from the next one.
+ * changes, or has its image in a file or in flash memory: nothing would distinguish the next image.
  *
- * Two images may have equal inode numbers and times, and a new super block may get the address of a
- * freed one. So @medium is a number that is never used again: of the disk or, without a disk
- * (btrfs), of the backing device. Before 6.7, most file systems lack encode_fh(): inode number and
+ * Two images mounted in turn may have equal inode numbers and times, and super blocks at one
+ * address. So @medium is a number that is never used again: of the disk or, without a disk (btrfs),
+ * of the backing device. Before 6.7, most file systems lack encode_fh(): inode number and
  * generation identify the file.
  */
 bool sfu_file_id_get(struct inode *inode, struct sfu_file_id *id)
@@ -75,7 +74,7 @@ bool sfu_file_id_get(struct inode *inode, struct sfu_file_id *id)
 
 /*
  * Returns true if a file has changed within the last two seconds. A second change within one tick
- * of the file system's clock leaves the identity unchanged. Some clocks tick every two seconds.
+ * of the file system's clock does not change the identity. Some clocks tick every two seconds.
  */
 bool sfu_file_id_has_just_changed(const struct sfu_file_id *id)
 {
@@ -88,7 +87,7 @@ bool sfu_file_id_has_settled(const struct sfu_file_id *id)
 	return ktime_get_real_seconds() - id->changed / NSEC_PER_SEC >= MIN_AGE;
 }
 
-/* Returns the only cache slot for facts about a part of a file. Other parts share this slot. */
+/* Returns the one cache slot that may have facts about a part of a file; other parts share it. */
 static struct code_entry *entry_of(const struct sfu_code_id *code)
 {
 	return &entries[hash_64(code->file.ino ^ code->file.changed ^ code->offset, ENTRY_BITS)];

@@ -15,11 +15,11 @@
 #include "table/internal.h"
 #include "table/wanted.h"
 
-/* Protects all variables below. A task that loads or removes a table holds this mutex. */
+/* A task holds sfu_files_mutex to load or remove tables. It protects all variables below. */
 DEFINE_MUTEX(sfu_files_mutex);
 
-static struct rhltable files;			/* all files, by inode; read under RCU */
-static DEFINE_XARRAY_ALLOC1(files_by_nr);	/* all files, oldest first */
+static struct rhltable files;			/* all known files, by inode; read under RCU */
+static DEFINE_XARRAY_ALLOC1(files_by_nr);	/* all known files, oldest first */
 static u32 next_nr;
 static unsigned int nr_tableless;
 static struct shrinker *shrinker;
@@ -44,7 +44,7 @@ static void forget_file(struct sfu_file *file)
 
 /*
  * Removes a table that no process uses. If users other than root had no room for the table, the
- * file stays, with the size of the table. Without the file, each scan of their processes would
+ * file stays known, with the size of the table. If it did not, each scan of their processes would
  * request the table, which would be converted, loaded and refused again and again.
  */
 static void forget_table(struct sfu_file *file)
@@ -62,13 +62,13 @@ static void forget_table(struct sfu_file *file)
 	sfu_table_leave(table);
 }
 
-/* Returns how many ranges of process maps use a table. Scans may change the number meanwhile. */
+/* Returns how many mapped ranges of all processes use a table. Scans may change it at any time. */
 static unsigned int nr_ranges(const struct sfu_table *table)
 {
 	return refcount_read(&table->refs) - table->nr_files;
 }
 
-/* Returns true if no process uses the table. The vDSO is never unused: no scan requests it. */
+/* Returns true if no process uses the table. That of the vDSO stays: no scan requests it again. */
 static bool is_unused(const struct sfu_file *file)
 {
 	return !file->table || (!nr_ranges(file->table) && file->id.sb);
@@ -111,8 +111,8 @@ void sfu_files_forget_tableless(unsigned int max, unsigned long max_bytes)
 }
 
 /*
- * Called before a new table is used. Removes unused tables, then tableless files, until all of them
- * are within the limit. Returns -ENOSPC with a message if tables in use exceed the limit.
+ * Called before a new table is used. Removes unused tables, then tableless files, until all tables
+ * and files are within the limit. Returns -ENOSPC with a message if tables in use exceed it.
  */
 int sfu_files_make_room(struct sfu_table_source *source)
 {
@@ -158,7 +158,7 @@ int sfu_files_add(struct sfu_file *file)
 	return 0;
 }
 
-/* SFRAME_DROP: forgets a file, whatever its content was. Returns -ENOENT if it is not known. */
+/* SFRAME_DROP: forgets a file and its table, whatever its content was; -ENOENT: it is not known. */
 int sfu_files_drop(struct inode *inode)
 {
 	struct sfu_file_id id;
@@ -189,7 +189,7 @@ void sfu_files_drop_all(void)
 	}
 }
 
-/* Forgets tableless files: another version of the converter may make tables for them. */
+/* Forgets which files have no table: another version of the converter may make tables for them. */
 void sfu_files_drop_tableless(void)
 {
 	guard(mutex)(&sfu_files_mutex);
@@ -197,7 +197,7 @@ void sfu_files_drop_tableless(void)
 	atomic_fetch_inc_release(&sfu_table_generation);
 }
 
-/* SFRAME_LIST: describes the file at or after number @entry->next. Returns -ENOENT at the end. */
+/* SFRAME_LIST: describes the first file whose number is @entry->next or higher; -ENOENT: none. */
 int sfu_files_list(struct sframe_file *entry)
 {
 	unsigned long nr = entry->next;
@@ -230,8 +230,8 @@ int sfu_files_list(struct sframe_file *entry)
 }
 
 /*
- * Returns the segment that is mapped from file offset @offset on. A mapping begins at a page, maybe
- * before its segment. Returns NULL if segments in that page disagree about its linked address.
+ * Returns the segment that is mapped from file offset @offset on: from the start of a page, maybe
+ * before the segment. Returns NULL if two segments give this page different linked addresses.
  */
 static const struct sframe_segment *find_segment(const struct sfu_file *file, u64 offset)
 {
@@ -265,7 +265,7 @@ static enum sfu_files_answer place_table(const struct sfu_file *file, u64 map_st
 	if (!table)
 		return is_of_user && !sfu_limit_has_room_for_users(file->refused_size) ?
 		       SFU_FILE_NO_ROOM : SFU_FILE_UNKNOWN;
-	/* Linked address + bias = address in the process, modulo 2^64. bias may be negative. */
+	/* Address in the process = linked address + bias, modulo 2^64: the bias may be negative. */
 	bias = map_start - map_offset - (segment->addr - segment->offset);
 	if ((table->key.addr + bias) >> 63)
 		return SFU_FILE_TABLELESS;
@@ -277,9 +277,9 @@ static enum sfu_files_answer place_table(const struct sfu_file *file, u64 map_st
 }
 
 /*
- * Finds the table for code of @file, or of the vDSO if @file is NULL. Current has mapped the file
- * at @map_start, from file offset @map_offset on. If there is a table that current may use, fills
- * in @section, which the caller has zeroed, with a reference of the table.
+ * Finds the table for code of @file, or of the vDSO if @file is NULL, for a scan. Current has
+ * mapped the file at @map_start, from file offset @map_offset on. If there is a table that current
+ * may use, fills in @section, which the caller has zeroed, with a reference of the table.
  */
 enum sfu_files_answer sfu_files_find_table(const struct file *file, u64 map_start, u64 map_offset,
 					   struct sfu_section *section)
@@ -298,7 +298,7 @@ enum sfu_files_answer sfu_files_find_table(const struct file *file, u64 map_star
 	return SFU_FILE_UNKNOWN;
 }
 
-/* Returns how many tables the shrinker may free at most. Some of them are in use. */
+/* Returns how many tables the shrinker may free at most, although some of them are in use. */
 static unsigned long count_unused(struct shrinker *shrinker, struct shrink_control *sc)
 {
 	unsigned int nr = atomic_read(&files.ht.nelems), tableless = READ_ONCE(nr_tableless);
@@ -314,7 +314,7 @@ unsigned long sfu_files_shrink(struct shrinker *shrinker, struct shrink_control 
 {
 	unsigned long count;
 
-	/* This task may hold the mutex already: it compiles a table, and reclaims memory for it. */
+	/* This task may hold the mutex already: a task that compiles a table may reclaim memory. */
 	if (!mutex_trylock(&sfu_files_mutex))
 		return SHRINK_STOP;
 	count = forget_unused(sc->nr_to_scan, 0);
@@ -348,7 +348,7 @@ err_table:
 	return err;
 }
 
-/* Frees all tables. The device and all maps are gone, so only files have references of tables. */
+/* Frees all tables. The device and all process maps are gone: only files still refer to tables. */
 void sfu_files_exit(void)
 {
 	shrinker_free(shrinker);

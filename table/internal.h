@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Internal interface of table/. The layers, from the lowest: limit.c, table.c, files.c, load.c;
- * then jit.c, wanted.c and device.c. file_id.c and compile.c use none of these.
+ * Functions that only files in table/ call: for the memory limit, tables, and files with tables.
  *
- * A task that loads or removes a table holds sfu_files_mutex. A scan takes no lock: it looks a file
- * up under RCU, and takes a reference of the table.
+ * A task that loads or removes a table holds sfu_files_mutex. A scan of a process takes no lock: it
+ * looks a mapped file up under RCU, and takes a reference of the file's table.
  */
 #ifndef SFU_TABLE_INTERNAL_H
 #define SFU_TABLE_INTERNAL_H
@@ -17,13 +16,13 @@
 #include "map/section.h"
 #include "table/table.h"
 
-/* A file with the content that SFRAME_LOAD was called for, and its table, if it has one. */
+/* One content of a file, for which SFRAME_LOAD was called, and its table, if it has one. */
 struct sfu_file {
 	struct sfu_file_id	id;
-	struct rhlist_head	node;		/* files with the same inode share a list */
-	u32			nr;		/* number for SFRAME_LIST; ascends with age */
-	struct sfu_table	*table;		/* table; NULL: there is none, or it was removed */
-	/* size in bytes of a removed table for which users had no room; or 0 */
+	struct rhlist_head	node;		/* node in the hash table of all files, by inode */
+	u32			nr;		/* number by which SFRAME_LIST finds the file */
+	struct sfu_table	*table;		/* the table; NULL: there is none, or no longer */
+	/* size in bytes of the removed table, if non-root users had no memory left for it; or 0 */
 	unsigned long		refused_size;
 	unsigned int		nr_segments;
 	struct rcu_head		rcu;
@@ -32,7 +31,7 @@ struct sfu_file {
 
 extern struct mutex sfu_files_mutex;
 
-/* limit.c: called in any context but NMI */
+/* limit.c: these functions are called in any context but NMI */
 bool sfu_limit_has_room_for_users(unsigned long size);
 bool sfu_limit_add_user_range(struct sfu_table *table);
 void sfu_limit_remove_user_range(struct sfu_table *table);
@@ -50,7 +49,7 @@ bool sfu_table_use(struct sfu_table *table, u64 bias, bool is_of_user, struct sf
 int sfu_table_init(void);
 void sfu_table_exit(void);
 
-/* files.c: the caller is in task context, and holds sfu_files_mutex */
+/* files.c: the caller of these functions is in task context, and holds sfu_files_mutex */
 int sfu_files_add(struct sfu_file *file);
 void sfu_files_forget_tableless(unsigned int max, unsigned long max_bytes);
 int sfu_files_make_room(struct sfu_table_source *source);

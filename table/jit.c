@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Tables for code that a process generates while it runs (JIT code), loaded with SFRAME_PROCESS. A
- * scan copies their sections to the map of the process, for code that no file describes. Walks use
- * the map.
+ * scan copies their sections to the map of the process, for code that no file describes. Walks of
+ * stacks use the map.
  *
  * A JIT table ends with its mm, so execve() ends it, too. If a part of its code is unmapped, the
  * hook of munmap() marks the table as over before other code can be mapped there. If two mappings
@@ -10,8 +10,8 @@
  * that the code is mapped, and adds the table, under mmap_lock: either the check or the hook
  * detects an unmapping.
  *
- * The list is changed under &sfu_process.lock, and read under RCU. SFRAME_PROCESS only tries to
- * take this lock and mmap_lock, because tasks of the process may hold them for ever.
+ * The list of JIT tables is changed under &sfu_process.lock, and read under RCU. SFRAME_PROCESS
+ * only tries to take this lock and mmap_lock: tasks of the process may hold them for ever.
  */
 #include <linux/capability.h>
 #include <linux/mm.h>
@@ -25,29 +25,29 @@
 #include "table/wanted.h"
 
 /*
- * Limits for the JIT tables of one process: their number, and their part of the table memory.
- * Halved: a JIT compiler with many mappings has code without rows. Doubled: it may take a quarter.
+ * Limits for the JIT tables of one process: their number, and their part of the table memory. With
+ * half, a JIT compiler with many mappings has code without rows. With twice, it may take a quarter.
  */
 #define MAX_TABLES	64
 #define MEMORY_SHARE	8
 
 /* A table for JIT code of one process, made by SFRAME_PROCESS. */
 struct jit_table {
-	struct list_head	node;	/* in the list of the process, newest first */
+	struct list_head	node;	/* node in the list of the process, newest first */
 	unsigned long		start;	/* user address of the first byte of the code */
 	unsigned long		end;	/* one past the last byte of the code */
 	bool			is_over; /* set for ever when a part of the code is unmapped */
-	struct sfu_section	section; /* scans copy it to maps; holds references of the table */
+	struct sfu_section	section; /* scans copy it to maps; refers to the compiled table */
 	struct rcu_head		rcu;
 };
 
-/* Returns true if the code of the table overlaps the addresses from @start to @end. */
+/* Returns true if the code of the JIT table overlaps the addresses from @start to @end. */
 static bool has_code(const struct jit_table *jit, unsigned long start, unsigned long end)
 {
 	return jit->start < end && start < jit->end;
 }
 
-/* Called if a process unmaps code: marks its JIT tables for this code as over. */
+/* Called if a process unmaps code: marks its JIT tables for this code, which no scan uses then. */
 void sfu_jit_unmap(struct sfu_process *process, unsigned long start, unsigned long end)
 {
 	struct jit_table *jit;
@@ -57,7 +57,7 @@ void sfu_jit_unmap(struct sfu_process *process, unsigned long start, unsigned lo
 			WRITE_ONCE(jit->is_over, true);
 }
 
-/* Frees the JIT tables that are over, and those for code between @start and @end. */
+/* Frees a process's JIT tables for unmapped code, and those for code between @start and @end. */
 void sfu_jit_forget(struct sfu_process *process, unsigned long start, unsigned long end)
 {
 	struct jit_table *jit, *next;
@@ -73,8 +73,8 @@ void sfu_jit_forget(struct sfu_process *process, unsigned long start, unsigned l
 }
 
 /*
- * Sets @section to a copy of the newest section for code between @start and @end, with references
- * of its table. Returns false if there is none.
+ * Sets @section to a copy of the newest JIT table's section for code between @start and @end, with
+ * references of the table. Returns false if there is none.
  */
 bool sfu_jit_find(struct sfu_process *process, unsigned long start, unsigned long end,
 		  struct sfu_section *section)
@@ -91,7 +91,7 @@ bool sfu_jit_find(struct sfu_process *process, unsigned long start, unsigned lon
 	return false;
 }
 
-/* Returns true if a scan has found, or may find, a section or table of a file for this code. */
+/* Returns true if the file of this code has a section or table, or a later scan may find one. */
 static bool is_described(const struct sfu_range *range)
 {
 	return range->section.source != SFU_SOURCE_JIT_TABLE &&
@@ -117,7 +117,7 @@ bool sfu_jit_must_ask(struct sfu_process *process, struct sfu_map *map, unsigned
 	return true;
 }
 
-/* Requests a table for JIT code of current, if a walk has ended in such code. */
+/* If a walk has ended in JIT code of current without a table, requests a table for this code. */
 void sfu_jit_ask(struct sfu_process *process)
 {
 	unsigned long addr = READ_ONCE(process->jit.asked_addr);
@@ -130,7 +130,7 @@ void sfu_jit_ask(struct sfu_process *process)
 	sfu_wanted_add_id(&(struct sfu_file_id){ .ino = process->number }, addr);
 }
 
-/* Returns -ESTALE if code of @jit is not mapped executable; -EEXIST if a file describes it. */
+/* Returns -ESTALE if code of @jit is not mapped executable; -EEXIST if a file has rows for it. */
 static int check_code(const struct jit_table *jit, struct mm_struct *mm, struct sfu_map *map)
 {
 	const struct vm_area_struct *vma;
@@ -210,7 +210,7 @@ static int compile_for(struct jit_table *jit, struct sfu_table_source *source, b
 	table = sfu_table_compile(source);
 	if (IS_ERR(table))
 		return PTR_ERR(table);
-	/* A table that exceeds the share of a process is refused before it displaces others. */
+	/* Refuse a table above the limit of one process before other tables are removed for it. */
 	if (table->size <= sfu_limit_bytes() / MEMORY_SHARE)
 		err = sfu_files_make_room(source);
 	if (err) {
@@ -265,7 +265,7 @@ int sfu_jit_load(const struct sframe_process *load, struct sfu_table_source *sou
 	struct pid *pid;
 	int err = -ESRCH;
 
-	/* CAP_SYS_PTRACE allows a task to read and change any process anyway. */
+	/* With CAP_SYS_PTRACE, a task can change any process anyway: allow any @load->pid. */
 	if (!capable(CAP_SYS_PTRACE))
 		return -EPERM;
 	if (load->flags || load->section_addr >= TASK_SIZE_MAX ||

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Limits the memory of all tables. Tables that processes of users other than root use take at most
- * half of the limit, even if root owns the files. So users cannot use up the memory for tables of
- * root's programs.
+ * half of the limit, even if root owns the files. So these users cannot use up the memory for
+ * tables of root's programs.
  */
 #define pr_fmt(fmt) "sframe_unwind: " fmt
 
@@ -30,7 +30,7 @@ unsigned long sfu_limit_bytes(void)
 	return mib ? mib << 20 : (totalram_pages() / 8) << PAGE_SHIFT;
 }
 
-/* Returns true if a table of @size bytes fits into the half of the limit that users may use. */
+/* Returns true if a table of @size bytes fits into the half of the limit for non-root users. */
 bool sfu_limit_has_room_for_users(unsigned long size)
 {
 	return atomic_long_read(&bytes_of_users) + size <= sfu_limit_bytes() / 2;
@@ -39,7 +39,7 @@ bool sfu_limit_has_room_for_users(unsigned long size)
 /*
  * Counts one more section that uses the table in a process of a user other than root. Returns false
  * if the table does not fit into half of the limit. The first section adds the size of the table,
- * and the last one subtracts it. If two tasks count the first section, one subtracts it again.
+ * and the last one subtracts it. If two tasks both count a first section, one subtracts it again.
  */
 bool sfu_limit_add_user_range(struct sfu_table *table)
 {

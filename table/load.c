@@ -101,7 +101,7 @@ static int add_file(struct sfu_table_source *source, const struct sfu_file_id *i
  */
 int sfu_load_table(struct sfu_table_source *source)
 {
-	struct sfu_file_id id = {};	/* the vDSO has the identity 0 */
+	struct sfu_file_id id = {};	/* zeros identify the vDSO */
 	int err = check_segments(source);
 
 	if (!err && source->inode)
@@ -113,8 +113,8 @@ int sfu_load_table(struct sfu_table_source *source)
 	if (err == -ENOMEM)
 		sfu_table_refuse(source, err, "no memory for the table");
 	/*
-	 * If the section is refused, the request stays, and the converter tries again. If the file
-	 * has changed, scans request a table for its new identity.
+	 * If the section is refused, the request stays, so that the converter tries again. If the
+	 * file has changed, the request goes: scans request a table for its new identity.
 	 */
 	if (!err || err == -ESTALE || !source->bytes)
 		sfu_wanted_answer(&id);

@@ -2,7 +2,7 @@
 /*
  * Tables: compiled SFrame sections in kernel memory. Compilation checks each function and each row,
  * and its result never changes. Each file, each section of a process map and each JIT table holds a
- * reference of its table. Walks use a table while they hold the map.
+ * reference of its table. Walks of stacks use a table while they hold the map.
  */
 #include <linux/mm.h>
 #include <linux/random.h>
@@ -14,10 +14,10 @@
 #include "table/internal.h"
 #include "walk/row_cache.h"
 
-/* Bytes that are hashed or copied before other tasks may run. Doubled: other tasks wait longer. */
+/* Bytes that are hashed or copied before other tasks may run. With more, they wait longer. */
 #define BYTES_AT_ONCE	SZ_1M
 
-/* The tables of files, by &sfu_table.key. Tables for JIT code are not shared. */
+/* Tables that files can share, by &sfu_table.key. Tables for JIT code are not in here. */
 static struct rhashtable tables;
 static siphash_key_t hash_keys[2];
 
@@ -51,7 +51,7 @@ void sfu_table_put_ref(struct sfu_table *table)
 	call_rcu(&table->rcu, free_table_rcu);
 }
 
-/* Takes references for @section, a copy of a section that holds references until this returns. */
+/* Takes references for @section, a copy of a section that keeps its own until this returns. */
 void sfu_table_get(const struct sfu_section *section)
 {
 	if (!section->table)
@@ -71,8 +71,8 @@ void sfu_table_put(const struct sfu_section *section)
 }
 
 /*
- * Makes @section use @table: the section gets the reference of the caller. @bias is user address
- * minus linked address. Returns false, and drops the reference, if users have no room for it.
+ * Makes @section use @table: the section gets the caller's reference. @bias is user address minus
+ * linked address. Returns false, and drops the reference, if non-root users are at their limit.
  */
 bool sfu_table_use(struct sfu_table *table, u64 bias, bool is_of_user, struct sfu_section *section)
 {
@@ -88,7 +88,7 @@ bool sfu_table_use(struct sfu_table *table, u64 bias, bool is_of_user, struct sf
 	return true;
 }
 
-/* Stores a message for user space that says why a table is refused. Returns @err. */
+/* Formats the message for user space that says why a table is refused. Returns @err. */
 int sfu_table_refuse(struct sfu_table_source *source, int err, const char *format, ...)
 {
 	va_list args;
@@ -122,7 +122,7 @@ static int check_header(struct sfu_table_source *source, struct sframe_reader *r
 	return 0;
 }
 
-/* Turns an error of a compiler pass into an error of the ioctl, with a message for user space. */
+/* Turns an error of a pass over the section into an error of the ioctl, with a message. */
 static int check_pass(struct sfu_table_source *source, const struct sframe_compile *compile,
 		      int err)
 {
@@ -168,7 +168,7 @@ static int pack_rows(struct sfu_table *table)
 	return 0;
 }
 
-/* Second pass of the compiler: allocates and fills the arrays of @table. */
+/* Second pass over the section: allocates and fills the arrays of its compiled form, @table. */
 static int compile_functions(struct sfu_table_source *source, struct sframe_compile *compile,
 			     struct sfu_table *table)
 {
@@ -191,7 +191,7 @@ static int compile_functions(struct sfu_table_source *source, struct sframe_comp
 	return err ?: pack_rows(table);
 }
 
-/* Returns a new table for the section, with one reference; or an error with a message. */
+/* Compiles the section of @source: a new table with one reference, or an error with a message. */
 struct sfu_table *sfu_table_compile(struct sfu_table_source *source)
 {
 	struct sframe_reader rd = {
@@ -256,8 +256,8 @@ static u64 hash_bytes(const void *bytes, size_t len, const siphash_key_t *key)
 }
 
 /*
- * Returns the shared table for the section of @source with a reference held, or NULL. Sets @key,
- * with hashes of the section. Equal hashes can be taken as equal contents: the hash keys are
+ * Returns the table that other files with an equal section share, with a reference; or NULL. Sets
+ * @key, with hashes of the section. Equal hashes can be taken as equal contents: the hash keys are
  * unknown to user space, so nobody can construct a collision.
  */
 struct sfu_table *sfu_table_find_same(const struct sfu_table_source *source,
@@ -277,14 +277,14 @@ struct sfu_table *sfu_table_find_same(const struct sfu_table_source *source,
 	return table;
 }
 
-/* Makes a table shared: sfu_table_find_same() finds it. Returns 0, or -ENOMEM. */
+/* Makes a table shared: sfu_table_find_same() finds it from now on. Returns 0, or -ENOMEM. */
 int sfu_table_share(struct sfu_table *table, const struct sfu_table_key *key)
 {
 	table->key = *key;
 	return rhashtable_insert_fast(&tables, &table->node, table_params) ? -ENOMEM : 0;
 }
 
-/* Called if a file loses its table. After the last file, the table is not shared any more. */
+/* Called if a file loses its table. A table that no file has any more can no longer be shared. */
 void sfu_table_leave(struct sfu_table *table)
 {
 	if (!--table->nr_files)
@@ -298,7 +298,7 @@ int sfu_table_init(void)
 	return rhashtable_init(&tables, &table_params);
 }
 
-/* No file and no map has a reference any more. rcu_barrier() waits for free_table_rcu(). */
+/* No file and no process map refers to a table now. rcu_barrier() waits for free_table_rcu(). */
 void sfu_table_exit(void)
 {
 	rcu_barrier();

@@ -26,19 +26,19 @@
 #include "table/wanted.h"
 
 /*
- * Maximum of requests, and of requests for processes of one user other than root. Halved: a large
- * build needs more scans until all its programs have tables. Doubled: the queue takes 1.5 MB.
+ * Maximum of requests for tables: of all, and of one user other than root. With half, a large build
+ * needs more scans until all its programs have tables. With twice, the queue takes 1.5 MB.
  */
 #define MAX_WANTED	4096
 #define MAX_OF_OWNER	(MAX_WANTED / 4)
 
-/* Users whose UIDs have equal hashes share one counter. One bit less: more users share one. */
+/* Users whose UIDs have equal hashes share a counter of requests. With one bit less, more do. */
 #define OWNER_BITS	6
 
-/* Requests that were read last, examined for fairness. Fewer: users wait longer for each other. */
+/* To serve users in turn, read() looks at so many last requests. With fewer, users wait longer. */
 #define MAX_GIVEN	16
 
-/* Attempts of read() to take the mmap_lock of a process. Halved: more requests are lost. */
+/* How often read() tries to take the mmap_lock of a process. With half, more requests are lost. */
 #define MAX_TRIES	8
 #define RETRY_MS	20
 
@@ -46,25 +46,25 @@
 struct wanted {
 	struct hlist_node	node;	/* node in the hash table of all requests */
 	struct list_head	list;	/* node in @queue, in @later, or in the list of a reader */
-	struct sfu_file_id	id;	/* file; or JIT code: @ino is &sfu_process.number */
+	struct sfu_file_id	id;	/* the file; for JIT code, @ino is &sfu_process.number */
 	kuid_t			owner;	/* user who is charged for the request */
 	struct pid		*pid;	/* process that has mapped the file or the JIT code */
-	unsigned long		addr;	/* address of the code in this process */
+	unsigned long		addr;	/* address of the code in the process @pid */
 	unsigned int		nr_tries; /* failed attempts to take mmap_lock */
 };
 
 DECLARE_WAIT_QUEUE_HEAD(sfu_wanted_wait);
 
-/* Protects the requests and the variables below. */
+/* Protects all requests for tables, and the variables below. */
 static DEFINE_SPINLOCK(wanted_lock);
 static DEFINE_HASHTABLE(all, 8);
-static LIST_HEAD(queue);	/* requests that read() may return */
-static LIST_HEAD(later);	/* requests that wait until retry() runs */
+static LIST_HEAD(queue);	/* requests that read() may return now */
+static LIST_HEAD(later);	/* requests that retry() moves back to @queue */
 static unsigned int nr_wanted;
 static unsigned int nr_of_owners[1 << OWNER_BITS];
-static unsigned int nr_readers;	/* files of the device that are open for reading */
+static unsigned int nr_readers;	/* open files that may read the device */
 
-/* Returns the request for a file, although its content may have changed, or for JIT code. */
+/* Returns the request for JIT code, or for a file even if its content has changed; or NULL. */
 static struct wanted *find_wanted(const struct sfu_file_id *id)
 {
 	struct wanted *wanted;
@@ -104,7 +104,7 @@ static void forget_wanted(struct wanted *wanted)
  * Sets @id to the identity of a file. Returns false if read() must not open the file.
  *
  * A file that is not regular, such as a device, may change its state when it is opened. Before 6.8,
- * a mapped file of an overlay has its path in the overlay. If a user has mounted the overlay,
+ * a file mapped from an overlay has its path in the overlay. If a user has mounted the overlay,
  * opening this path may read layers that are FUSE. sfu_file_id_get() refuses files on FUSE, because
  * read() would wait for the user's program that serves the file.
  */
@@ -151,7 +151,7 @@ bool sfu_wanted_has_reader(void)
 
 /*
  * Adds a request for a file that current has mapped, or for JIT code of current. Does nothing if
- * there is such a request, the queue is full, or the part of a user other than root is full.
+ * there is such a request, the queue is full, or a user other than root has too many requests.
  */
 void sfu_wanted_add_id(const struct sfu_file_id *id, unsigned long addr)
 {
@@ -198,7 +198,7 @@ void sfu_wanted_answer(const struct sfu_file_id *id)
 	spin_unlock(&wanted_lock);
 }
 
-/* Called by open(). Processes that lack tables are scanned again at their next sample. */
+/* Called by open() for reading. A process that lacks tables is scanned again at its next sample. */
 void sfu_wanted_open(struct sfu_wanted_reader *reader)
 {
 	INIT_LIST_HEAD(&reader->given);
@@ -218,14 +218,14 @@ void sfu_wanted_close(struct sfu_wanted_reader *reader)
 	list_splice_tail(&reader->given, &queue);
 	list_splice_tail_init(&later, &queue);
 	nr_readers--;
-	/* cond_resched_lock() may drop the lock: a new reader then gets the requests left. */
+	/* cond_resched_lock() may drop the lock: a new reader then gets the other requests. */
 	while (!nr_readers && !list_empty(&queue)) {
 		forget_wanted(list_first_entry(&queue, struct wanted, list));
 		cond_resched_lock(&wanted_lock);
 	}
 	spin_unlock(&wanted_lock);
 	wake_up_interruptible(&sfu_wanted_wait);
-	/* After this the module may be unloaded, so the work must not run any more. */
+	/* After close(), the module may be unloaded: retry_work must not run any more. */
 	cancel_delayed_work_sync(&retry_work);
 	retry(NULL);
 }
@@ -236,10 +236,10 @@ bool sfu_wanted_is_empty(void)
 }
 
 /*
- * Returns the mm of a process with a reference of mm_count, or NULL. Sets @is_of_user if a user
- * other than root is charged for the process. A reference of mm_users could be the last one: the
- * caller would free the mappings when it drops it, and wait for the file systems of the process. If
- * the process ends, its mappings are removed under mmap_lock.
+ * Returns the mm of a process after mmgrab(), or NULL. Sets @is_of_user if a user other than root
+ * is charged for the process. After mmget(), the caller's mmput() might have to remove the
+ * mappings, and wait for file systems. A process that ends removes them under mmap_lock, so this
+ * lock is enough.
  */
 struct mm_struct *sfu_wanted_grab_mm(struct pid *pid, bool *is_of_user)
 {
@@ -261,7 +261,7 @@ struct mm_struct *sfu_wanted_grab_mm(struct pid *pid, bool *is_of_user)
 	return mm;
 }
 
-/* Returns the mapped file with a reference; NULL: it is unmapped; or ERR_PTR(-EAGAIN). */
+/* Returns the file of a request, with a reference; NULL: unmapped; -EAGAIN: mmap_lock is held. */
 static struct file *find_file(const struct wanted *wanted)
 {
 	bool is_of_user;
@@ -272,7 +272,7 @@ static struct file *find_file(const struct wanted *wanted)
 
 	if (!mm)
 		return NULL;
-	/* The process may hold the lock for ever, so nothing waits for the lock. */
+	/* A process may hold its mmap_lock for ever, so read() never waits for it. */
 	if (!mmap_read_trylock(mm)) {
 		file = ERR_PTR(-EAGAIN);
 		goto out;
@@ -309,9 +309,9 @@ static unsigned int nr_given(const struct sfu_wanted_reader *reader, kuid_t owne
 }
 
 /*
- * Returns the first request of the user for whom @reader has got the fewest requests: requests of
- * one user, maybe thousands, must not delay other users. Requests for files that have just changed
- * wait, because their tables would be refused.
+ * Returns the first request of the user for whom @reader has got the fewest requests lately: the
+ * requests of one user, maybe thousands, must not delay other users. Requests for files that have
+ * just changed wait, because their tables would be refused.
  */
 static struct wanted *next_of_queue(const struct sfu_wanted_reader *reader)
 {
@@ -335,9 +335,9 @@ static struct wanted *next_of_queue(const struct sfu_wanted_reader *reader)
 }
 
 /*
- * Called if the file of a request was not found. If mmap_lock was held, read() tries again later.
- * Otherwise the process has ended, or has unmapped the file: the request is removed, and other
- * processes that map the file request the table at their next scan.
+ * Called if read() has not found the file of a request. If mmap_lock was held, read() tries again
+ * later. Otherwise the process has ended, or has unmapped the file: the request is removed, and
+ * other processes that map the file request the table at their next scan.
  */
 static void postpone(const struct wanted *copy, bool was_locked)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The queue of requests for tables. See table/wanted.c. */
+/* The queue of requests for unwind tables, which the device returns. See table/wanted.c. */
 #ifndef SFU_WANTED_H
 #define SFU_WANTED_H
 
@@ -15,15 +15,15 @@ struct pid;
 
 /* An open file of /dev/sframe_unwind, from which a program reads requests for tables. */
 struct sfu_wanted_reader {
-	struct list_head	given;	/* requests that were read and are not answered yet */
+	struct list_head	given;	/* requests that it has read, but not answered yet */
 };
 
-/* A request that read() is about to return. */
+/* A request for a table that read() of the device is about to return. */
 struct sfu_wanted_file {
-	struct file		*file;	/* file with a reference held; NULL: JIT code */
-	struct sfu_file_id	id;	/* of the file; JIT code: @ino is &sfu_process.number */
-	pid_t			pid;	/* process in current's PID namespace; 0: not visible */
-	unsigned long		addr;	/* address of the code in this process */
+	struct file		*file;	/* file without a table, with a reference; NULL: JIT code */
+	struct sfu_file_id	id;	/* identity; for JIT code, @ino is &sfu_process.number */
+	pid_t			pid;	/* PID in current's PID namespace; 0: not visible there */
+	unsigned long		addr;	/* address of the code in the process @pid */
 };
 
 extern wait_queue_head_t sfu_wanted_wait;
