@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The decoder: finds the row of an address in the bytes of an SFrame section.
+ * The decoder: finds the row (unwind rule) for an address in the bytes of an SFrame section.
  *
  * The section is not trusted, and may change between two reads. So each number is read once, and
  * checked against the bounds of the header. A number that indexes a table is masked, too, because
@@ -26,9 +26,9 @@ const struct sframe_defect_info sframe_defects[] = {
 #undef ADD_DEFECT
 };
 
-/* What differs between architectures in the format. */
+/* What in the SFrame format differs between the architectures (ABIs). */
 struct abi {
-	struct sframe_rule ra;	/* of the return address; offset 0: rows store this rule */
+	struct sframe_rule ra;	/* rule for the return address; offset 0: each row stores it */
 	bool	is_big_endian;
 	u8	nr_regs;
 	u8	sp;		/* DWARF register number */
@@ -103,7 +103,7 @@ static int check_preamble(struct sframe_header *hdr, struct sframe_reader *rd,
 	return 0;
 }
 
-/* Checks offsets and lengths in the header. Each may be 2^32 - 1: all sums have 64 bits. */
+/* Checks offsets and lengths in the header. They may be up to 2^32 - 1, so sums have 64 bits. */
 static int check_layout(struct sframe_header *hdr, struct sframe_reader *rd,
 			const struct sframe_raw_header *raw, u64 len)
 {
@@ -132,8 +132,8 @@ static int check_layout(struct sframe_header *hdr, struct sframe_reader *rd,
 /*
  * Checks @raw, the stored header of a section at @addr with at most @len bytes, and sets @hdr to
  * it. Implements "SFrame Header" of the specification, for all versions, byte orders and ABIs: a
- * caller that handles one ABI compares &sframe_header.abi. Reads no other bytes; of @rd, only the
- * defect is set. Returns -ENOENT for a section of zeros, which linkers may leave.
+ * caller that handles one ABI compares &sframe_header.abi. Reads no other bytes, and sets only the
+ * defect in @rd. Returns -ENOENT for a section of zeros, which linkers may leave.
  */
 int sframe_header_check(struct sframe_header *hdr, struct sframe_reader *rd,
 			const struct sframe_raw_header *raw, u64 addr, u64 len)
@@ -175,7 +175,7 @@ static int set_register(const struct sframe_header *hdr, struct sframe_reader *r
 	return 0;
 }
 
-/* Decodes a CFA offset, which s390x stores divided by 8. The result may not fit 32 bits. */
+/* Decodes a CFA offset, which s390x stores scaled. Refuses a result that does not fit 32 bits. */
 static int mend_s390x_cfa(const struct sframe_header *hdr, struct sframe_reader *rd,
 			  struct sframe_rule *cfa)
 {
@@ -187,7 +187,7 @@ static int mend_s390x_cfa(const struct sframe_header *hdr, struct sframe_reader 
 	return off == cfa->off ? 0 : sframe_unsupported(rd, SFRAME_DEFECT_OFFSET);
 }
 
-/* Corrects the RA or FP rule for s390x: 0 means "no rule", and in V2 an odd word is a register. */
+/* Corrects the RA or FP rule of s390x: 0 means "no rule", an odd word in V2 means a register. */
 static int mend_s390x_saved(const struct sframe_header *hdr, struct sframe_reader *rd,
 			    struct sframe_rule *rule)
 {
@@ -201,7 +201,7 @@ static int mend_s390x_saved(const struct sframe_header *hdr, struct sframe_reade
 	return set_register(hdr, rd, rule, SFRAME_S390X_REGNUM((u32)word));
 }
 
-/* Not inlined: it would need registers that decode_default() then saves for each row. */
+/* Not inlined: decode_default() would then save more registers for each row, on all machines. */
 static noinline int mend_s390x(const struct sframe_header *hdr, struct sframe_reader *rd,
 			       struct sframe_row *row)
 {
@@ -235,7 +235,7 @@ static __always_inline int decode_default(const struct sframe_header *hdr, struc
 
 /*
  * Decodes a rule of the flexible form, from the data word @i on: a control word and an offset. A
- * single 0 means "no rule", and leaves @rule as the caller has set it.
+ * control word of 0 is alone, means "no rule", and leaves @rule as it is.
  */
 static int decode_flex_rule(const struct sframe_header *hdr, struct sframe_reader *rd,
 			    const struct sframe_raw_row *raw, u32 *i,
@@ -247,7 +247,7 @@ static int decode_flex_rule(const struct sframe_header *hdr, struct sframe_reade
 
 	if (*i == nr)
 		return 0;
-	/* A control word is unsigned, but its bits were sign-extended when it was read. */
+	/* A control word is unsigned, but reading it has extended the sign: clear these bits. */
 	control = raw->words[(*i)++] & (U32_MAX >> (32 - (8 << SFRAME_FRE_WORD_SIZE(raw->info))));
 	if (control == 0)
 		return 0;
@@ -289,11 +289,11 @@ static noinline int decode_flex(const struct sframe_header *hdr, struct sframe_r
 }
 
 /*
- * Decodes a row that has been read. Implements "SFrame FRE Info Word", "ABI/arch-specific
- * definition" (DEFAULT) and "Flexible FDE type" (FLEX). A row without words marks the outermost
- * frame (V2 erratum 2, V3). Returns -ENOENT for a function without rows in V1 and V2, which do not
- * define what that means; -EBADMSG if the words do not fit the form; -EOPNOTSUPP if a rule has a
- * register that no pt_regs holds, as assemblers store by mistake, or an offset is too large.
+ * Decodes @raw, a stored row. Implements "SFrame FRE Info Word", "ABI/arch-specific definition"
+ * (DEFAULT) and "Flexible FDE type" (FLEX). A row without words marks the outermost frame (V2
+ * erratum 2, V3). Returns -ENOENT for a function without rows in V1 and V2, which do not define
+ * what that means; -EBADMSG if the words do not fit the form; -EOPNOTSUPP if a rule has a register
+ * that no pt_regs holds, as assemblers store by mistake, or an offset is too large.
  */
 int sframe_decode_row(const struct sframe_header *hdr, struct sframe_reader *rd,
 		      const struct sframe_raw_row *raw, struct sframe_row *row)
@@ -317,15 +317,15 @@ int sframe_decode_row(const struct sframe_header *hdr, struct sframe_reader *rd,
 	return row->outermost ? 0 : decode_default(hdr, rd, raw, row);
 }
 
-/* Decodes a row of repetitive code, for sframe_decode_found(). Most such code is a PLT. */
+/* Decodes a row of repetitive code, in most cases a PLT, and corrects an error of GNU ld. */
 int sframe_decode_plt(const struct sframe_header *hdr, struct sframe_reader *rd,
 		      const struct sframe_raw_row *raw, struct sframe_row *row)
 {
 	int err = sframe_decode_row(hdr, rd, raw, row);
 
 	/*
-	 * GNU ld describes the slots of .plt.got as if each pushed a word, but they only jump. At
-	 * the start of any slot, only the return address has been pushed.
+	 * GNU ld describes the slots of .plt.got as if each had pushed a word, but they only jump.
+	 * At the start of any slot, only the return address is on the stack, so CFA = SP + 8.
 	 */
 	if (!err && hdr->abi == SFRAME_ABI_AMD64_LE && row->start == 0 &&
 	    row->cfa.how == SFRAME_RULE_REG && row->cfa.reg == SFRAME_AMD64_REG_SP)
@@ -370,7 +370,7 @@ int sframe_header_read(struct sframe_header *hdr, struct sframe_reader *rd, u64 
 
 /*
  * Decodes the function descriptor (FDE) at @index. Implements "SFrame Function Descriptor Entries".
- * Returns -ENOENT after the last; -EOPNOTSUPP for an FDE type of a later version.
+ * Returns -ENOENT after the last FDE; -EOPNOTSUPP for an FDE type that V3 does not define.
  */
 int sframe_get_fde(const struct sframe_header *hdr, struct sframe_reader *rd,
 		   u32 index, struct sframe_fde *fde)

@@ -21,9 +21,9 @@
 static bool is_abandoned;
 
 /*
- * Sets the filter of @ops to the address of @function: a name would also match static functions of
- * modules. kallsyms_lookup_name() is not exported, but a kprobe looks its symbol up, even if it
- * cannot be registered. A disabled kprobe patches no code.
+ * Sets the filter of the ftrace hook @ops to the address of @function: a filter by name would also
+ * match static functions of modules. kallsyms_lookup_name() is not exported, but a kprobe looks its
+ * symbol up, even if it cannot be registered. A disabled kprobe patches no code.
  */
 static int set_filter(struct ftrace_ops *ops, const char *function)
 {
@@ -51,7 +51,7 @@ static int set_filter(struct ftrace_ops *ops, const char *function)
 	return err == -EINVAL ? -ENODEV : err;
 }
 
-/* Frees the filter. Kernel 6.12 leaves a dangling pointer, so the members of ftrace are cleared. */
+/* Frees the filter. Kernel 6.12 leaves a dangling pointer, so all members of ftrace are cleared. */
 static void forget_filter(struct ftrace_ops *ops)
 {
 	ftrace_free_filter(ops);
@@ -82,7 +82,7 @@ int sfu_hook(struct ftrace_ops *ops, const char *function)
 	ops->flags |= FTRACE_OPS_FL_PERMANENT;
 	err = register_ftrace_function(ops);
 	if (!sfu_hook_is_alive()) {
-		/* ftrace has shut itself down meanwhile, but may have set the hook. */
+		/* ftrace has shut itself down, but may have set the hook: the module must stay. */
 		sfu_hook_abandon();
 		return -ESHUTDOWN;
 	}
@@ -122,7 +122,7 @@ void sfu_unhook(struct ftrace_ops *ops)
 /* Returns false if ftrace has shut itself down. May sleep. */
 bool sfu_hook_is_alive(void)
 {
-	/* Never registered. A shut-down ftrace returns -ENODEV, and else refuses address 0. */
+	/* For this unused hook, ftrace refuses address 0 by -ENODEV only after its shutdown. */
 	static struct ftrace_ops spare;
 
 	return ftrace_set_filter_ip(&spare, 0, 0, 0) != -ENODEV;

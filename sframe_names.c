@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The names of the counters. Tools that compile the walk use this file, too. */
+/* The names of the counters in debugfs. Programs that compile the unwinder use them, too. */
 #include "sframe_stats.h"
 
 const char *const sfu_stop_names[] = {

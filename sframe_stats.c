@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The counters, as lines of "name value", in debugfs and the module parameter `summary`. */
+/* Shows the counters as lines of "name value" in debugfs and the module parameter `summary`. */
 #include <linux/debugfs.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>
@@ -76,7 +76,7 @@ unsigned long sfu_stats_walks(void)
 /*
  * Writes the module parameter `summary`, for users who may not read debugfs. `complete` are the
  * walks that have reached the outermost frame, `first` the others that have found no caller,
- * `sframe` and `fp` callers by row and by frame pointer.
+ * `sframe` and `fp` the callers found by SFrame rows and by frame pointers.
  */
 int sfu_stats_summary(char *buf, const struct kernel_param *kp)
 {

@@ -13,42 +13,42 @@
  * documents the printed names (sframe_names.c). If a printed name differs, it is quoted here.
  */
 enum sfu_stop {
-	SFU_STOP_NONE,			/* the walk can go on */
-	SFU_STOP_COMPLETE,		/* outermost frame reached */
-	SFU_STOP_ENTRYPOINT,		/* "start": code that starts a program or thread reached */
+	SFU_STOP_NONE,			/* no reason yet: the walk can go on */
+	SFU_STOP_COMPLETE,		/* the walk has reached the outermost frame */
+	SFU_STOP_ENTRYPOINT,		/* "start": reached code that starts a program or thread */
 	SFU_STOP_FULL,			/* the callchain has no room for more frames */
-	SFU_STOP_NODATA,		/* no row, and no evidence for another caller */
-	SFU_STOP_UNSCANNED,		/* no scan of the process has found this code yet */
+	SFU_STOP_NODATA,		/* no row, and no other evidence of who the caller is */
+	SFU_STOP_UNSCANNED,		/* no scan of the process has found this code so far */
 	SFU_STOP_EXEC,			/* in execve(): the new program has no stack yet */
-	SFU_STOP_SWITCH,		/* task switch: current's mm is not loaded */
+	SFU_STOP_SWITCH,		/* sample in a task switch: current's mm is not loaded */
 	SFU_STOP_NO_REGS,		/* "entry": NMI before the user registers are stored */
-	SFU_STOP_STACK,			/* stack word is not in memory */
-	SFU_STOP_SECTION,		/* page of .sframe is not in memory */
-	SFU_STOP_BAD,			/* malformed section: see the defect counters */
-	SFU_STOP_REFUSED,		/* row of a kind that is not supported */
-	SFU_STOP_BUDGET,		/* more work than a walk may do */
+	SFU_STOP_STACK,			/* a needed word of the stack is not in memory */
+	SFU_STOP_SECTION,		/* a needed page of .sframe is not in memory */
+	SFU_STOP_BAD,			/* the SFrame section is malformed: see defect counters */
+	SFU_STOP_REFUSED,		/* the row has a form that the module does not support */
+	SFU_STOP_BUDGET,		/* the walk needs more work than one walk may do */
 	SFU_STOP_CFA,			/* the caller's frame would not be at a higher address */
-	SFU_STOP_RA,			/* return address is not in executable code */
-	SFU_STOP_REGISTER,		/* row needs a register that is not known in this frame */
-	SFU_STOP_SIGNAL,		/* no valid context in the signal frame */
+	SFU_STOP_RA,			/* the return address is not in executable code */
+	SFU_STOP_REGISTER,		/* the row needs a register that is unknown in this frame */
+	SFU_STOP_SIGNAL,		/* the signal frame has no valid saved registers */
 	NR_SFU_STOPS
 };
 
 /* How the frame of a caller was found. walk/fallback.c explains the kinds of evidence. */
 enum sfu_method {
 	SFU_METHOD_SFRAME,
-	SFU_METHOD_FP,			/* by evidence of the kind "code", "proof" or "link" */
-	SFU_METHOD_FP_HABIT,		/* by evidence of the kind "kept FP" or "chain" */
+	SFU_METHOD_FP,			/* found without a row: evidence "code", "proof", "link" */
+	SFU_METHOD_FP_HABIT,		/* found without a row: evidence "kept FP", "chain" */
 	SFU_METHOD_SIGNAL,
 	NR_SFU_METHODS
 };
 
 /* Why the module left a stack to the unwinder of the kernel. */
 enum sfu_decline {
-	SFU_DECLINE_DISABLED,		/* parameter `enabled` is N, or hooks are not set yet */
-	SFU_DECLINE_KTHREAD,		/* kernel thread, user worker, or no mm */
-	SFU_DECLINE_GUEST,		/* sample in the guest of a virtual machine */
-	SFU_DECLINE_COMPAT,		/* not 64-bit user code */
+	SFU_DECLINE_DISABLED,		/* parameter `enabled` is N, or a hook is not set yet */
+	SFU_DECLINE_KTHREAD,		/* sample in a kernel thread or user worker, or no mm */
+	SFU_DECLINE_GUEST,		/* sample in a virtual machine (guest of KVM) */
+	SFU_DECLINE_COMPAT,		/* the sample is not in 64-bit user code */
 	SFU_DECLINE_NOSECTION,		/* the process has no table and no .sframe */
 	NR_SFU_DECLINES
 };
@@ -57,12 +57,12 @@ extern const char *const sfu_stop_names[NR_SFU_STOPS];
 extern const char *const sfu_method_names[NR_SFU_METHODS];
 extern const char *const sfu_decline_names[NR_SFU_DECLINES];
 
-/* The counters of one processor: only unsigned long, because they are added as arrays. */
+/* The counters of one processor. All are unsigned long, because they are added up as an array. */
 struct sfu_counters {
 	unsigned long	walks;				/* walks that began */
 	unsigned long	stops[NR_SFU_STOPS];		/* walks that ended, by reason */
 	unsigned long	firsts[NR_SFU_STOPS];		/* walks that found no caller, by reason */
-	unsigned long	depths[NR_SFU_STOPS];		/* frames of all walks, by reason */
+	unsigned long	depths[NR_SFU_STOPS];		/* frames of all walks, by reason of end */
 	unsigned long	frames[NR_SFU_METHODS];		/* callers that were found, by method */
 	unsigned long	cache_hits;			/* rows found in the row cache */
 	unsigned long	cache_misses;			/* rows not found in the row cache */
@@ -70,7 +70,7 @@ struct sfu_counters {
 	unsigned long	defects[NR_SFRAME_DEFECTS];	/* sections and rows with defects */
 	unsigned long	scan_requests;
 	unsigned long	scans;				/* scans that ran */
-	unsigned long	lost_scans;			/* scans that found a lock held */
+	unsigned long	lost_scans;			/* scans given up because a lock was held */
 	unsigned long	bad_sections;
 };
 
@@ -81,11 +81,11 @@ DECLARE_PER_CPU(struct sfu_counters, sfu_counters);
 #define sfu_count(field)	this_cpu_inc(sfu_counters.field)
 #define sfu_count_many(field, n) this_cpu_add(sfu_counters.field, n)
 
-/* The objects and bytes of memory that the module holds now. */
+/* How many objects and bytes of memory the module holds at present. */
 struct sfu_held {
 	atomic_long_t	processes;
-	atomic_long_t	sections;	/* sections in all maps */
-	atomic_long_t	bytes;		/* bytes of maps and struct sfu_process */
+	atomic_long_t	sections;	/* SFrame sections in all process maps */
+	atomic_long_t	bytes;		/* bytes of process maps and struct sfu_process */
 	atomic_long_t	tables;		/* bytes of tables */
 	atomic_long_t	process_tables;	/* tables for the code of JIT compilers */
 };

@@ -36,7 +36,7 @@ static bool enabled = true;
 module_param(enabled, bool, 0644);
 MODULE_PARM_DESC(enabled, "unwind user stacks (default); N leaves all of them to the kernel");
 
-/* Counts the callers that a walk has found without a row: rare, so it is not inlined. */
+/* Counts callers that a walk has found without a row. This is rare, so it is not inlined. */
 static noinline void count_other_methods(const struct sfu_walk *walk)
 {
 	unsigned int i;
@@ -46,7 +46,7 @@ static noinline void count_other_methods(const struct sfu_walk *walk)
 			sfu_count_many(frames[i], walk->nr_frames[i]);
 }
 
-/* Counts and traces the end of a walk. What runs for each sample is inlined, to save calls. */
+/* Counts and traces a walk that has ended. This runs for each sample, so it is inlined. */
 static __always_inline void report_walk(const struct sfu_walk *walk, struct pt_regs *regs,
 					enum sfu_stop stop)
 {
@@ -84,7 +84,7 @@ static __always_inline bool may_walk(struct pt_regs *regs)
 		return decline(SFU_DECLINE_DISABLED);
 	if (!current->mm || (current->flags & (PF_KTHREAD | PF_USER_WORKER)))
 		return decline(SFU_DECLINE_KTHREAD);
-	/* With PF_VCPU, @regs are a guest's, except in task context (tracepoints of KVM). */
+	/* With PF_VCPU, @regs are a guest's, except in task context (a tracepoint of KVM). */
 	if (current->flags & PF_VCPU && !in_task())
 		return decline(SFU_DECLINE_GUEST);
 	if (!user_mode(regs) || !sfu_arch_unwindable(regs))
@@ -93,8 +93,8 @@ static __always_inline bool may_walk(struct pt_regs *regs)
 }
 
 /*
- * Leaves a stack to the kernel, because a scan has found no section and no table in the process.
- * Requests another scan if code or tables may be new since then.
+ * Leaves a stack to the kernel, because the last scan of the process has found no section and no
+ * table. Requests another scan if there may be new code or tables.
  */
 static noinline void leave_to_kernel(struct sfu_process *process, struct sfu_map *map,
 				     struct pt_regs *regs)
@@ -123,7 +123,7 @@ static __always_inline bool decline_without_sections(struct sfu_process *process
 	return true;
 }
 
-/* Returns true if a scan may let later walks get further, or the map has to be checked again. */
+/* Returns true if a scan of the process may let later walks get further, or its map is outdated. */
 static __always_inline bool needs_scan(struct sfu_process *process, const struct sfu_walk *walk,
 				       enum sfu_stop stop)
 {
@@ -163,18 +163,18 @@ static __always_inline enum sfu_stop store_callers(struct sfu_walk *walk, u64 *i
 	}
 	if (stop)
 		return stop;
-	/* @ips is full. The walk is cut off only if there is one more caller. */
+	/* @ips is full. The stack is cut off only if there is one more caller: look for it. */
 	stop = sfu_walk_callers(walk, &beyond, 1, &more);
 	return more ? SFU_STOP_FULL : stop;
 }
 
-/* ---- the synchronous hook: any context ---- */
+/* ---- the hook of perf_callchain_user(), which runs in any context ---- */
 
 static void store_frames(struct perf_callchain_entry_ctx *ctx,
 			 struct sfu_process *process, struct pt_regs *regs)
 {
 	enum sfu_stop stop = SFU_STOP_FULL;
-	/* Not cleared, to save time: the walk sets each member before it reads the member. */
+	/* To save time, @walk is not cleared: each member is set before it is read. */
 	struct sfu_walk walk __uninitialized;
 	struct sfu_row_cache *cache = sfu_row_cache_get();
 
@@ -197,7 +197,7 @@ static void store_frames(struct perf_callchain_entry_ctx *ctx,
 	if (unlikely(!process || needs_scan(process, &walk, stop)))
 		sfu_request_for_sample(process ?: sfu_processes_add(current->mm, NULL));
 
-	/* The original function finds the callchain full, and stores nothing. */
+	/* perf_callchain_user() runs next, finds the callchain full, and stores nothing. */
 	ctx->nr = ctx->max_stack;
 }
 
@@ -219,9 +219,9 @@ static void notrace on_callchain_user(unsigned long ip, unsigned long parent_ip,
 
 static struct ftrace_ops callchain_ops = { .func = on_callchain_user };
 
-/* ---- the deferred hook: task context ---- */
+/* ---- the hook of unwind_user(), which runs in task context ---- */
 
-/* Lets unloading wait for tasks in replace_unwind_user(), which may sleep. */
+/* Lets unloading wait for tasks in replace_unwind_user(), where they may sleep. */
 DEFINE_STATIC_SRCU(deferred_srcu);
 
 /* Walks the stack of current. If a scan may help, current scans its mappings and walks again. */
@@ -248,7 +248,7 @@ static void trace_and_scan(struct unwind_stacktrace *trace, unsigned int max)
 		sfu_row_cache_put(cache);
 		if (process && !has_scanned)
 			sfu_quota_count_sample(&process->quota);
-		/* After rcu_read_unlock_sched(), the map of the walk may be freed. */
+		/* Read the map now: after rcu_read_unlock_sched(), it may be freed. */
 		is_scan_needed = !process || needs_scan(process, &walk, stop);
 		rcu_read_unlock_sched();
 		if (has_scanned || !is_scan_needed)
@@ -290,11 +290,11 @@ static struct ftrace_ops unwind_user_ops = {
 	.flags	= FTRACE_OPS_FL_IPMODIFY,
 };
 
-/* ---- both hooks, init and exit ---- */
+/* ---- setting and removing both hooks; init and exit of the module ---- */
 
 static bool hooked_deferred;
 
-/* Without this hook, the module makes no deferred stacks, but still those of samples. */
+/* Without the hook of unwind_user(), the module unwinds stacks in samples, but no deferred ones. */
 static void hook_unwind_user(void)
 {
 	int err;
@@ -338,7 +338,7 @@ static const struct kernel_param_ops summary_ops = { .get = sfu_stats_summary, .
 module_param_cb(summary, &summary_ops, NULL, 0444);
 MODULE_PARM_DESC(summary, "what became of the stacks, a few counters (read only)");
 
-/* Waits until nothing runs in the module any more, and frees its memory. No hook is set. */
+/* Called when no hook is set any more: waits until no code of the module runs, and frees memory. */
 static void free_all(void)
 {
 	sfu_hook_exit();
