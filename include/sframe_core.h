@@ -150,7 +150,7 @@ struct sframe_raw_row {
 	s32	words[SFRAME_FRE_MAX_WORDS];	/* data words */
 };
 
-/* Types to read unaligned numbers with: the kernel's memcpy() would check sizes at run time. */
+/* Types for unaligned reads. The kernel's memcpy() may check sizes, which takes instructions. */
 struct sframe_any_u16 {
 	u16 v;
 } __packed __attribute__((__may_alias__));

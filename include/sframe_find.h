@@ -8,9 +8,9 @@
  * The bytes of the section may be hostile, and may change between two reads. Each value is checked
  * against the bounds of the header after it is read, and only the checked value is used.
  *
- * Spectre: no address is masked. Even if the processor mispredicts a check, the search stays in the
- * FDE table, a step before the first FDE reads the header, and reads of rows end a few rows after
- * the section. Info words and counts have too few bits for an array index out of bounds.
+ * Spectre: no address is masked, because a mispredicted check does not lead far. The search stays
+ * in the FDE table, or reads the header before it. Reads of rows end a few rows after the section.
+ * Info words and counts have too few bits for an array index out of bounds.
  */
 #ifndef SFRAME_FIND_H
 #define SFRAME_FIND_H

@@ -51,7 +51,7 @@ void sfu_event_mmap(struct vm_area_struct *vma)
 		return;
 	rcu_read_lock_sched();
 	process = sfu_processes_find(mm);
-	/* execve(): before this mapping, the new program has no code, as in the empty map. */
+	/* In execve(), this is the first mapping of the new program, so an empty map is right. */
 	if (!process && current->in_execve && vma->vm_file)
 		process = sfu_processes_add(mm, sfu_map_get_empty());
 	if (process && (vma->vm_flags & VM_EXEC ||

@@ -16,8 +16,8 @@
 #define FACTS_BASE		BIT_ULL(62)
 
 /*
- * Maximum of pieces of code (map/text.c) that one scan reads, for a sample or without one. With
- * half, more files wait for the next scan; with the double, scans of new programs take longer.
+ * Maximum of pieces of code that one scan reads (map/text.c), for a request by a sample and by an
+ * event. Half: more files wait for the next scan. Double: scans of new programs take longer.
  */
 #define PIECES_SAMPLED		1024
 #define PIECES_UNSAMPLED	64

@@ -62,7 +62,7 @@ struct sfu_map {
 	unsigned int		nr_placed;	/* number of entries in @by_section */
 	unsigned int		nr_sections;	/* number of usable sections when map was made */
 	unsigned int		generation;	/* sfu_table_generation when the scan began */
-	unsigned long		valid_until;	/* a sample after it requests a scan; in jiffies */
+	unsigned long		valid_until;	/* in jiffies: later samples request a new scan */
 	bool			is_incomplete;	/* an ELF header or room for a table was missing */
 	unsigned long		main_ra;	/* address to which main() returns; 0: unknown */
 	unsigned long		thread_ra;	/* where a thread's function returns to; or 0 */

@@ -51,8 +51,8 @@ struct sfu_section {
 
 /* The state of the look-ups of rows that one walk makes. */
 struct sfu_lookup {
-	struct sframe_reader	rd;		/* reads sections; counts the budget of the walk */
-	struct sfu_row_cache	cache;		/* row cache of the processor, or @own */
+	struct sframe_reader	rd;		/* reads sections; has the budget of the walk */
+	struct sfu_row_cache	cache;		/* row cache of the processor; or @own, empty */
 	struct sfu_row_set	own;		/* small row cache that only this walk uses */
 	const struct sfu_section *bad;		/* bad section, found by this walk; or NULL */
 	/*

@@ -93,7 +93,10 @@ static void stop_watch(void)
 	sfu_event_remove_hooks();
 }
 
-/* Ends the watch if no profiler is left; for ever if ftrace, and so each hook, has shut down. */
+/*
+ * Removes the hooks of mmap(), munmap(), fork() and exit if no profiler is left. If ftrace has shut
+ * down, no hook works any more: then the module never sets them again.
+ */
 static void check_watch(struct work_struct *work)
 {
 	guard(mutex)(&watch_lock);
@@ -107,7 +110,7 @@ static void check_watch(struct work_struct *work)
 		schedule_delayed_work(&watch_check, PROFILED_FOR);
 }
 
-/* If ftrace has shut down, check_watch() gives up all hooks, also the hooks of samples. */
+/* If ftrace has shut down, check_watch() marks all hooks as dead, also those that perf calls. */
 static void start_in_worker(struct work_struct *work)
 {
 	if (start_watch() == -ESHUTDOWN)

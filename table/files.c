@@ -348,7 +348,7 @@ err_table:
 	return err;
 }
 
-/* Frees all tables. The device and all process maps are gone: only files still refer to tables. */
+/* Frees all tables. The device and all process maps are gone: only sfu_file objects hold them. */
 void sfu_files_exit(void)
 {
 	shrinker_free(shrinker);

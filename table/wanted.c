@@ -103,10 +103,10 @@ static void forget_wanted(struct wanted *wanted)
 /*
  * Sets @id to the identity of a file. Returns false if read() must not open the file.
  *
- * A file that is not regular, such as a device, may change its state when it is opened. Before 6.8,
- * a file mapped from an overlay has its path in the overlay. If a user has mounted the overlay,
- * opening this path may read layers that are FUSE. sfu_file_id_get() refuses files on FUSE, because
- * read() would wait for the user's program that serves the file.
+ * A file that is not regular, such as a device, may change its state when it is opened. A file on
+ * FUSE is refused by sfu_file_id_get(), because read() would wait for the user's program that
+ * serves it. Before 6.8, a file mapped from an overlay has its path in the overlay, and opening it
+ * may read layers on FUSE. So a file in an overlay that a user has mounted is refused, too.
  */
 static bool may_be_given(const struct file *file, struct sfu_file_id *id)
 {

@@ -33,7 +33,7 @@ enum fast_end {
 struct fast_walk {
 	unsigned long		sp;		/* SP of the frame; if FAST_OUTSIDE: its caller's */
 	unsigned long		fp;		/* FP of the frame; if FAST_OUTSIDE: its caller's */
-	unsigned long		ra;		/* return address in another range (FAST_OUTSIDE) */
+	unsigned long		ra;		/* return address outside of the range */
 	u64			key;		/* key of the last frame's row in row caches */
 	u64			row;		/* packed row of the last frame, for FAST_OTHER */
 	u64			*ips;		/* where to store the address of the next frame */

@@ -22,7 +22,7 @@
 #include "sframe_arch.h"
 #include "walk/row_cache.h"
 
-#define MAX_ROWS	0x100000U	/* limit of 32 MiB; sfu_row_cache_set() cannot overflow */
+#define MAX_ROWS	0x100000U	/* 32 MiB a processor; nr_sets fits sfu_row_cache_set() */
 
 static unsigned int row_cache = 4096;
 module_param(row_cache, uint, 0444);

@@ -20,10 +20,10 @@
 #define ENTRY_AND_EXIT	1024
 
 /*
- * Returns true if kernel code that was interrupted with registers @kernel has not stored the
- * registers of user mode in @user yet, so @user is of an earlier entry to the kernel. @entry is the
- * address of entry_SYSCALL_64(). The entry code of interrupts from user mode first stores registers
- * in @trampoline, at the top of a stack of one page.
+ * Returns true if @user is out of date: the interrupted kernel code, with registers @kernel, has
+ * just been entered from user mode, and has not stored the registers of user mode yet. @entry is
+ * the address of entry_SYSCALL_64(). Interrupts from user mode store registers in @trampoline
+ * first, at the top of the processor's entry stack, which is one page.
  */
 bool sfu_x86_is_entering(const struct pt_regs *kernel, const struct pt_regs *user,
 			 unsigned long entry, const struct pt_regs *trampoline)
