@@ -12,7 +12,6 @@ static void put_file(void *file)
 	fput(file);
 }
 
-/* Adds the one row of the image. */
 void build_image_row(struct build *b)
 {
 	if (SFU_ARCH_ABI == SFRAME_ABI_AMD64_LE)
@@ -263,7 +262,6 @@ void add_new_process(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, sfu_scan(process, SFU_SCAN_NEW_CODE));
 }
 
-/* The range of that map which covers a page of the area. */
 struct sfu_range *range_at(struct kunit *test, unsigned int nr)
 {
 	struct sfu_range *range = sfu_map_find(map_now(), page(test, nr));
@@ -690,7 +688,6 @@ void run_steps(struct kunit *test, const char *format, ...)
 	va_end(args);
 }
 
-/* Runs the script of a case. */
 void run_script(struct kunit *test)
 {
 	const struct script_case *c = test->param_value;

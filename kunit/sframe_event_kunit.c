@@ -68,7 +68,6 @@ static void expect_child(struct kunit *test, struct task_struct *child, const ch
 	KUNIT_EXPECT_STREQ(test, got, want);
 }
 
-/* The last profiler ends. */
 static int end_profiler(void)
 {
 	int err = get_callchain_buffers(PERF_MAX_STACK_DEPTH);

@@ -190,7 +190,6 @@ static int load_none(struct kunit *test, const struct image *image)
 	return load(test, &none);
 }
 
-/* Looks for the table of an image as a process of this user does. */
 static enum sfu_files_answer find_as(struct kunit *test, unsigned int uid,
 				     const struct image *image, struct sfu_section *section)
 {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * KUnit tests of the walk: the limits on reads in Documentation/architecture.rst.
- * "c4@0 c44@10 complete" is a walk: frames at 4 and 0x44 in the code, whose stack pointers are 0
- * and 0x10 bytes into the stack, and the reason why it ended.
+ * See walk_scene.h.
  */
 #include <linux/vmalloc.h>
 

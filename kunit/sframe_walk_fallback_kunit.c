@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * KUnit tests of the walk: it follows the frame pointer where a call proves it.
- * "b10@0 b210@30,fp60 nodata" is a walk: a frame at 0x10 in the code without a section, whose stack
- * pointer is 0 bytes into the stack, its caller, whose frame pointer leads 0x60 bytes into the
- * stack, and the reason why the walk ended. "c" is code with a section. See walk_scene.h.
+ * See walk_scene.h.
  */
 #include "walk_scene.h"
 

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * KUnit tests of the walk: it moves up the stack, to its end.
- * "c4@0 c44@10 bad-ra" is a walk: frames at 4 and 0x44 in code with a section ("b": without), their
- * offsets in the stack, and the reason why it ended. See walk_scene.h.
- */
+/* KUnit tests of the walk: it moves up the stack, to its end. See walk_scene.h. */
 #include "walk_scene.h"
 
 /*

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * KUnit tests of the walk: it ends with any contents of stack and registers.
- * "c4@0 c44@10,fp20 bad-ra" is a walk: frames at 4 and 0x44 in code with a section ("b": without),
- * their offsets in the stack, a frame pointer that changes, and why it ended. See walk_scene.h.
- */
+/* KUnit tests of the walk: it ends with any contents of stack and registers. See walk_scene.h. */
 #include "walk_scene.h"
 
 static u32 below(struct walk_scene *scene, u32 limit)
@@ -44,7 +40,6 @@ static void random_record(struct walk_scene *scene, u64 *record)
 	record[1] = scene->code + 0x388 + 8 * below(scene, 15);
 }
 
-/* Fills both stacks. */
 static void random_stack(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * KUnit tests of the walk: it ends at the code of libc that starts programs and threads.
- * "c4@0 c44@10,fp20 bad-ra" is a walk: frames at 4 and 0x44 in code with a section ("b": without),
- * their offsets in the stack, a frame pointer that changes, and why it ended. See walk_scene.h.
+ * See walk_scene.h.
  */
 #include "walk_scene.h"
 

@@ -384,7 +384,6 @@ const char *last_text(struct kunit *test)
 	return scene_of(test)->text;
 }
 
-/* Return: the text of the first step of a walk. */
 const char *step_text(struct kunit *test)
 {
 	begin_walk(test->priv);
@@ -392,7 +391,6 @@ const char *step_text(struct kunit *test)
 	return last_text(test);
 }
 
-/* Return: the text of the second step of a walk. */
 static const char *second_step_text(struct kunit *test)
 {
 	begin_walk(test->priv);
@@ -663,7 +661,6 @@ static void step_sample(struct kunit *test, const char *text)
 	sample(test, ip, sp, fp);
 }
 
-/* Writes the context of a signal: the registers of the interrupted frame. */
 static void step_context(struct kunit *test, const char *text)
 {
 	u32 at = need_value(test, &text) - stack(test, 0);
@@ -678,7 +675,6 @@ static void step_context(struct kunit *test, const char *text)
 		word(test, at + context_register(R_A), a);
 }
 
-/* Writes words, or a register. */
 static void step_words(struct kunit *test, const char *text)
 {
 	unsigned long at, value;
@@ -696,7 +692,6 @@ static void step_words(struct kunit *test, const char *text)
 	}
 }
 
-/* Compares the number of callers, and the stop reason: "9 nodata". */
 static void step_callers(struct kunit *test, const char *text)
 {
 	unsigned long want = need_value(test, &text);
@@ -759,7 +754,6 @@ static void step_range(struct kunit *test, const char *text)
 		KUNIT_FAIL_AND_ABORT(test, "no state of a range: %s", text);
 }
 
-/* The frames of the last walk, by method: "sframe=2 fp". */
 static const char *frames_text(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
@@ -779,7 +773,6 @@ static const char *frames_text(struct kunit *test)
 	return scene->text;
 }
 
-/* What was counted since the script began. */
 static const char *counted_text(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
@@ -884,7 +877,6 @@ void run_walk_steps(struct kunit *test, const char *format, ...)
 	va_end(args);
 }
 
-/* Runs the script of a case. */
 void run_walk_script(struct kunit *test)
 {
 	run_walk_steps(test, "%s", ((const struct script_case *)test->param_value)->script);
