@@ -56,8 +56,7 @@ void counters_text(const struct sfu_counters *since, char *text)
 	for (i = 0; i < NR_SFU_DECLINES; i++)
 		add(&s, "declined.", sfu_decline_names[i], now.declined[i], since->declined[i]);
 	for (i = 0; i < NR_SFRAME_DEFECTS; i++)
-		add(&s, "defect.", sframe_defects[i].name, now.defects[i],
-		    since->defects[i]);
+		add(&s, "defect.", sframe_defects[i].name, now.defects[i], since->defects[i]);
 	add(&s, "", "scan.runs", now.scans, since->scans);
 	add(&s, "", "scan.lost", now.lost_scans, since->lost_scans);
 	add(&s, "", "scan.requests", now.scan_requests, since->scan_requests);
@@ -104,10 +103,7 @@ void begin_to_profile(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, comes_true(nothing_is_held));
 }
 
-static void put_map(void *map)
-{
-	sfu_map_put(map);
-}
+KUNIT_DEFINE_ACTION_WRAPPER(put_map, sfu_map_put, struct sfu_map *);
 
 /* A map of @nr ranges without a section. KUnit drops its reference after the test. */
 struct sfu_map *build_map(struct kunit *test, unsigned int nr)
@@ -154,9 +150,7 @@ int read_header(struct sfu_range *range, unsigned long addr, u32 len)
 /* The state of the range, read once: another thread may change it. */
 const char *state_text(const struct sfu_range *range)
 {
-	static const char *const states[] = {
-		"none", "pending", "ready", "bad"
-	};
+	static const char *const states[] = { "none", "pending", "ready", "bad" };
 
 	if (READ_ONCE(range->unmapped))
 		return "unmapped";

@@ -7,10 +7,8 @@
 #include "table/table.h"
 #include "user_arch.h"
 
-static void put_file(void *file)
-{
-	fput(file);
-}
+KUNIT_DEFINE_ACTION_WRAPPER(put_file, fput, struct file *);
+KUNIT_DEFINE_ACTION_WRAPPER(unmount, kern_unmount, struct vfsmount *);
 
 void build_image_row(struct build *b)
 {
@@ -47,11 +45,6 @@ static struct elf64_phdr load(u32 flags, unsigned int page, unsigned int nr)
 		.p_offset = page * PAGE_SIZE, .p_vaddr = page * PAGE_SIZE,
 		.p_filesz = nr * PAGE_SIZE, .p_memsz = nr * PAGE_SIZE,
 	};
-}
-
-static void unmount(void *mnt)
-{
-	kern_unmount(mnt);
 }
 
 /* In a file system of its own: from 7.3 on, kernel threads have an empty root directory. */
@@ -176,11 +169,6 @@ void expect_counted(struct kunit *test, const char *want)
 	counters_read(&scene_of(test)->since);
 }
 
-static unsigned long round_to_page(unsigned long addr)
-{
-	return (addr + PAGE_SIZE / 2) & PAGE_MASK;
-}
-
 static void range_text(struct kunit *test, const struct sfu_range *range, struct seq_buf *s)
 {
 	const char *state = state_text(range);
@@ -200,7 +188,7 @@ static void range_text(struct kunit *test, const struct sfu_range *range, struct
 			       (long)(range->section.bias - page(test, 0)) / (long)PAGE_SIZE);
 		return;
 	}
-	border = round_to_page(range->section.hdr.addr);
+	border = (range->section.hdr.addr + PAGE_SIZE / 2) & PAGE_MASK;
 	seq_buf_printf(s, " by %lu", (border - page(test, 0)) / PAGE_SIZE);
 	if (range->section.hdr.addr != border)
 		seq_buf_printf(s, "%+ld", (long)(range->section.hdr.addr - border));
@@ -278,22 +266,17 @@ void map_text(struct kunit *test, char *text)
 	sfu_map_put(map);
 }
 
-/* Finds the range that covers an address, one range after the other. */
-static struct sfu_range *find_one_by_one(struct sfu_map *map, unsigned long addr)
+/* A search of all ranges, one after the other, is the expectation. */
+static void expect_found(struct kunit *test, struct sfu_map *map, unsigned long addr)
 {
+	struct sfu_range *want = NULL;
 	unsigned int i;
 
 	for (i = 0; i < map->nr_ranges; i++)
 		if (map->ranges[i].start <= addr && addr < map->ranges[i].end &&
 		    !map->ranges[i].unmapped)
-			return &map->ranges[i];
-	return NULL;
-}
-
-static void expect_found(struct kunit *test, struct sfu_map *map, unsigned long addr)
-{
-	KUNIT_EXPECT_PTR_EQ_MSG(test, sfu_map_find(map, addr),
-				find_one_by_one(map, addr), "at 0x%lx", addr);
+			want = &map->ranges[i];
+	KUNIT_EXPECT_PTR_EQ_MSG(test, sfu_map_find(map, addr), want, "at 0x%lx", addr);
 }
 
 /* Ranges ascend and are disjoint. Each is found from its first to its last byte. */

@@ -101,10 +101,7 @@ static int decode_user(struct core_scene *scene, u64 pc, struct sframe_header *h
 	       find_user_row_now(hdr, &scene->rd, pc, row);
 }
 
-static void free_page_of_scene(void *page)
-{
-	vfree(page);
-}
+KUNIT_DEFINE_ACTION_WRAPPER(free_page_of_scene, vfree, void *);
 
 static int core_scene_init(struct kunit *test)
 {

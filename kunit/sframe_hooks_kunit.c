@@ -47,11 +47,6 @@ struct hooks_scene {
 	char				traced[TEXT];	/* the trace events, as a text */
 };
 
-static struct hooks_scene *hooks_of(struct kunit *test)
-{
-	return test->priv;
-}
-
 static unsigned long code(struct kunit *test, unsigned long off)
 {
 	return page(test, IMAGE_CODE) + off;
@@ -78,6 +73,7 @@ static unsigned long stack_at(struct kunit *test)
 static void make_stack(struct kunit *test)
 {
 	unsigned long start = page(test, STACK_PAGE), sp = stack_at(test), fp = sp + 0x800;
+	struct hooks_scene *scene = test->priv;
 
 	KUNIT_ASSERT_EQ(test, start, vm_mmap(NULL, start, 2 * PAGE_SIZE, PROT_READ | PROT_WRITE,
 					     MAP_ANONYMOUS | MAP_PRIVATE | MAP_FIXED, 0));
@@ -86,7 +82,7 @@ static void make_stack(struct kunit *test)
 	put_words(test, sp + 32, 0, 0);
 	put_words(test, fp, fp + 16, code(test, 0x500));
 	put_words(test, fp + 16, 0, code(test, 0x600));
-	user_regs(&hooks_of(test)->regs, code(test, 0x10), sp, fp);
+	user_regs(&scene->regs, code(test, 0x10), sp, fp);
 }
 
 static void on_walk(void *data, unsigned long ip, unsigned long stop_ip,

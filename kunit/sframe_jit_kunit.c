@@ -89,12 +89,6 @@ static int load(struct kunit *test, unsigned int nr, unsigned int nr_pages, s32 
 	return give_command(&load, b->bytes, b->len);
 }
 
-static void load_each_page(struct kunit *test, unsigned int nr, unsigned int end)
-{
-	for (; nr < end; nr++)
-		KUNIT_EXPECT_EQ(test, 0, load(test, nr, 1, 16));
-}
-
 static int remove_tables(struct kunit *test, unsigned int nr, unsigned int nr_pages)
 {
 	const struct sframe_process load = command(test, nr, nr_pages);
@@ -134,7 +128,8 @@ static bool run_jit_step(struct kunit *test, const char *step)
 	else if (sscanf(step, "refuse %u %u %d", &nr, &nr_pages, &off) == 3)
 		KUNIT_EXPECT_EQ_MSG(test, -off, load(test, nr, nr_pages, 0), "%s", step);
 	else if (sscanf(step, "loads %u %u", &nr, &nr_pages) == 2)
-		load_each_page(test, nr, nr + nr_pages);
+		for (; nr_pages--; nr++)
+			KUNIT_EXPECT_EQ(test, 0, load(test, nr, 1, 16));
 	else if (sscanf(step, "keep %u %u %d", &nr, &nr_pages, &off) == 3)
 		KUNIT_EXPECT_EQ_MSG(test, -off, remove_tables(test, nr, nr_pages), "%s", step);
 	else if (sscanf(step, "remove %u %u", &nr, &nr_pages) == 2)

@@ -179,30 +179,27 @@ static void queue_works(struct kunit *test, struct callback_head *works, unsigne
 	}
 }
 
-static void cancel_one_of(struct kunit *test, unsigned int nr)
+static struct callback_head *cancel(struct callback_head *work, unsigned int max)
 {
-	struct callback_head works[4];
-	unsigned int i;
-
-	queue_works(test, works, ARRAY_SIZE(works));
-	/* The last one is the first of the list. */
-	KUNIT_EXPECT_NULL(test, sfu_cancel_task_work(current, &works[nr], NULL,
-						     ARRAY_SIZE(works) - 1 - nr));
-	KUNIT_EXPECT_PTR_EQ(test, &works[nr], sfu_cancel_task_work(current, &works[nr], NULL,
-								   ARRAY_SIZE(works) - nr));
-	KUNIT_EXPECT_NULL(test, sfu_cancel_task_work(current, &works[nr], NULL, UINT_MAX));
-	task_work_run();
-	KUNIT_EXPECT_EQ_MSG(test, works_run, ARRAY_SIZE(works) - 1, "work %u", nr);
-	for (i = 0; i < ARRAY_SIZE(works); i++)
-		KUNIT_EXPECT_NULL(test, sfu_cancel_task_work(current, &works[i], NULL, UINT_MAX));
+	return sfu_cancel_task_work(current, work, NULL, max);
 }
 
 static void cancel_each_work(struct kunit *test)
 {
-	unsigned int nr;
+	struct callback_head works[4];
+	unsigned int nr, i;
 
-	for (nr = 0; nr < 4; nr++)
-		cancel_one_of(test, nr);
+	for (nr = 0; nr < ARRAY_SIZE(works); nr++) {
+		queue_works(test, works, ARRAY_SIZE(works));
+		/* The last one is the first of the list. */
+		KUNIT_EXPECT_NULL(test, cancel(&works[nr], 3 - nr));
+		KUNIT_EXPECT_PTR_EQ(test, &works[nr], cancel(&works[nr], 4 - nr));
+		KUNIT_EXPECT_NULL(test, cancel(&works[nr], UINT_MAX));
+		task_work_run();
+		KUNIT_EXPECT_EQ_MSG(test, works_run, 3, "work %u", nr);
+		for (i = 0; i < ARRAY_SIZE(works); i++)
+			KUNIT_EXPECT_NULL(test, cancel(&works[i], UINT_MAX));
+	}
 }
 
 /* An address that no mm_struct has. The table only compares it. */

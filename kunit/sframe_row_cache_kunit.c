@@ -173,8 +173,6 @@ static struct kunit_case row_cache_tests[] = {
 	{}
 };
 
-static struct kunit_suite row_cache_suite = {
-	.name = "sframe_row_cache", .test_cases = row_cache_tests,
-};
+static struct kunit_suite suite = { .name = "sframe_row_cache", .test_cases = row_cache_tests };
 
-kunit_test_suite(row_cache_suite);
+kunit_test_suite(suite);

@@ -112,17 +112,6 @@ static void make_sized(struct build *b, u32 size)
 	build_finish(b);
 }
 
-/* A table of so many bytes, for a function that has a slot and an entry for each KiB. */
-static struct sfu_table_source large_source(struct kunit *test, const struct image *image,
-					    u32 len, u8 last)
-{
-	struct build *b = test_alloc(test, sizeof(*b));
-
-	make_sized(b, len / (2 * sizeof(u32)) * SFRAME_SLOT_SIZE);
-	b->bytes[b->len++] = last;
-	return source_of(test, image, b->bytes, b->len);
-}
-
 static struct page *vdso_pages[1];
 static const struct vm_special_mapping vdso_mapping = { .name = "[vdso]", .pages = vdso_pages };
 
@@ -150,13 +139,20 @@ static int load_vdso(struct kunit *test)
 	return load(test, &source);
 }
 
-/* The first byte of a spoilt table is wrong. */
+/*
+ * Loads a table of so many bytes, for a function that has a slot and an entry for each KiB. The
+ * first byte of a spoilt table is wrong.
+ */
 static int load_large(struct kunit *test, const struct image *image, u32 len, u8 last,
 		      bool is_spoilt)
 {
-	struct sfu_table_source source = large_source(test, image, len, last);
+	struct build *b = test_alloc(test, sizeof(*b));
+	struct sfu_table_source source;
 
-	*(u8 *)source.bytes ^= is_spoilt;
+	make_sized(b, len / (2 * sizeof(u32)) * SFRAME_SLOT_SIZE);
+	b->bytes[b->len++] = last;
+	b->bytes[0] ^= is_spoilt;
+	source = source_of(test, image, b->bytes, b->len);
 	return load(test, &source);
 }
 

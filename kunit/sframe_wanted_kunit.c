@@ -48,14 +48,6 @@ static void expect_none(struct kunit *test, struct sfu_wanted_reader *r)
 	KUNIT_EXPECT_TRUE(test, sfu_wanted_is_empty());
 }
 
-static struct sfu_file_id image_id(struct kunit *test)
-{
-	struct sfu_file_id id = {};
-
-	KUNIT_EXPECT_TRUE(test, sfu_file_id_get(file_inode(image_file(test)), &id));
-	return id;
-}
-
 /* Has the module asked processes to be scanned again since the last call? */
 static bool has_asked(void)
 {
@@ -120,14 +112,6 @@ static void want_number(struct kunit *test, unsigned int nr)
 	put_cred(cred);
 }
 
-/* A kernel thread has no memory of its own, as a process that has ended. */
-static void expect_ended(struct kunit *test)
-{
-	struct sfu_wanted_file taken;
-
-	KUNIT_EXPECT_FALSE(test, sfu_wanted_take(&state.readers[0], &taken));
-}
-
 static bool is_wanted(void)
 {
 	return !sfu_wanted_is_empty();
@@ -155,10 +139,12 @@ static bool is_wanted(void)
 static bool run_wanted_step(struct kunit *test, const char *step)
 {
 	struct inode *inode = file_inode(image_file(test));
-	struct sfu_table_source source = { .inode = inode, .id = image_id(test) };
+	struct sfu_table_source source = { .inode = inode };
+	struct sfu_wanted_file taken;
 	unsigned int first = inode->i_generation, last, nr, i;
 	char name[16];
 
+	KUNIT_EXPECT_TRUE(test, sfu_file_id_get(inode, &source.id));
 	nr = sscanf(step, "%15s %u %u", name, &first, &last);
 	last = nr < 3 ? first : last;
 	i = name[strlen(name) - 1] == '2';
@@ -185,7 +171,8 @@ static bool run_wanted_step(struct kunit *test, const char *step)
 	} else if (strstarts(name, "none")) {
 		expect_none(test, &state.readers[i]);
 	} else if (!strcmp(name, "ended")) {
-		expect_ended(test);
+		/* A kernel thread has no memory of its own, as a process that has ended. */
+		KUNIT_EXPECT_FALSE(test, sfu_wanted_take(&state.readers[0], &taken));
 	} else if (!strcmp(name, "answer")) {
 		sfu_wanted_answer(&source.id);
 	} else if (!strcmp(name, "load") || !strcmp(name, "too-young")) {

@@ -166,11 +166,6 @@ const struct call_case *by_pointer(void)
 	return NULL;
 }
 
-static const struct call_case *no_call(void)
-{
-	return &call_cases[ARRAY_SIZE(call_cases) - 1];
-}
-
 /* Writes the code before @ra. It refers to @to, or to the slot at b800, which then leads to @to. */
 void store_call(struct kunit *test, const struct call_case *c, unsigned long ra, unsigned long to)
 {
@@ -621,12 +616,13 @@ static void step_function(struct kunit *test, const char *text)
 
 static void step_call(struct kunit *test, const char *text)
 {
+	const struct call_case *no_call = &call_cases[ARRAY_SIZE(call_cases) - 1];
 	unsigned long ra = need_value(test, &text), to = 0;
 
 	if (take_value(test, &text, &to))
 		store_call(test, plain_call(), ra, to);
 	else
-		store_call(test, take_word(&text, "*") ? by_pointer() : no_call(), ra, 0);
+		store_call(test, take_word(&text, "*") ? by_pointer() : no_call, ra, 0);
 }
 
 static void step_put(struct kunit *test, const char *text)

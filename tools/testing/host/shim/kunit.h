@@ -174,6 +174,12 @@ static_assert(1)
 
 struct kunit *kunit_get_current_test(void);
 void *kunit_kzalloc(struct kunit *test, size_t size, gfp_t gfp);
+#define KUNIT_DEFINE_ACTION_WRAPPER(wrapper, orig, arg_type)		\
+static void wrapper(void *in)						\
+{									\
+	orig((arg_type)in);						\
+}									\
+static_assert(1)
 int kunit_add_action_or_reset(struct kunit *test, void (*run)(void *arg), void *arg);
 __printf(2, 3) void kunit_skip(struct kunit *test, const char *format, ...);
 #define kunit_info(test, ...)	((void)(test), shim_print(__VA_ARGS__))
