@@ -338,7 +338,7 @@ static const struct kernel_param_ops summary_ops = { .get = sfu_stats_summary, .
 module_param_cb(summary, &summary_ops, NULL, 0444);
 MODULE_PARM_DESC(summary, "what became of the stacks, a few counters (read only)");
 
-/* Called when no hook is set any more: waits until no code of the module runs, and frees memory. */
+/* Waits until no code of the module runs, and frees memory. The caller has removed all hooks. */
 static void free_all(void)
 {
 	sfu_hook_exit();
@@ -392,6 +392,7 @@ err_watch:
  *   waits for a task after srcu_read_unlock().
  * - Without these hooks no walk runs, requests a scan or takes a reference on a map.
  *   sfu_watch_exit() removes the hooks of events; after that nothing requests a scan.
+ * - If ftrace has shut itself down, a hook may be called for ever: sfu_hook_exit() does not return.
  * - free_all(): the comments of its functions state the reasons for requests, processes and tables.
  * - The removal of debugfs files, and of module parameters, which are sysfs files, waits for their
  *   readers. So the counters exist as long as a task reads them.

@@ -17,10 +17,15 @@
 #include "table/wanted.h"
 
 /* Smallest sizes of the ioctl structures that programs may pass: those of the first version. */
-#define LOAD_SIZE_VER0		offsetofend(struct sframe_load, message)
-#define DROP_SIZE_VER0		offsetofend(struct sframe_drop, fd)
-#define FILE_SIZE_VER0		offsetofend(struct sframe_file, nr_files)
-#define PROCESS_SIZE_VER0	offsetofend(struct sframe_process, message)
+#define LOAD_SIZE_VER0		80
+#define DROP_SIZE_VER0		8
+#define FILE_SIZE_VER0		48
+#define PROCESS_SIZE_VER0	72
+
+static_assert(offsetofend(struct sframe_load, message) == LOAD_SIZE_VER0);
+static_assert(offsetofend(struct sframe_drop, fd) == DROP_SIZE_VER0);
+static_assert(offsetofend(struct sframe_file, nr_files) == FILE_SIZE_VER0);
+static_assert(offsetofend(struct sframe_process, message) == PROCESS_SIZE_VER0);
 
 /* Maximum length of a section that user space may load, in bytes. */
 #define MAX_SECTION_SIZE	(256U << 20)
@@ -56,13 +61,23 @@ static int put_message(u64 addr, u32 size, const char *text)
 	return 0;
 }
 
+/* Not vmemdup_user(): the copy is charged to the control group, and may fail without a warning. */
 static void *copy_section(u64 section, u64 size)
 {
+	void *bytes;
+
 	if (!size)
 		return NULL;
 	if (size > MAX_SECTION_SIZE)
 		return ERR_PTR(-EFBIG);
-	return vmemdup_user(u64_to_user_ptr(section), size);
+	bytes = kvmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!bytes)
+		return ERR_PTR(-ENOMEM);
+	if (copy_from_user(bytes, u64_to_user_ptr(section), size)) {
+		kvfree(bytes);
+		return ERR_PTR(-EFAULT);
+	}
+	return bytes;
 }
 
 static int dev_load(const struct sframe_load *load)
