@@ -92,7 +92,10 @@ static u32 follow(struct traces *traces, u32 off, u32 depth)
 	return off;
 }
 
-/* Finds the first bytes of all traces. */
+/*
+ * Finds the first bytes of all traces. LuaJIT puts stubs of exits at the start of the memory, and a
+ * trace before all older ones: in the zeros between them, newer traces will be.
+ */
 static void split(struct traces *traces)
 {
 	u32 off = 0, padding;
@@ -100,6 +103,11 @@ static void split(struct traces *traces)
 	while (off < traces->size) {
 		padding = code_padding(traces->decoder->machine, traces->bytes + off,
 				       traces->size - off);
+		/* No trace begins with a zero, as an addition may. */
+		if (!traces->bytes[off]) {
+			traces->depths[off] = AT_START;
+			padding = 1;
+		}
 		if (!padding)
 			traces->is_start[off] = true;
 		off = padding ? off + padding : follow(traces, off, UNKNOWN);

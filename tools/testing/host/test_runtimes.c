@@ -571,6 +571,18 @@ static void test_traces(void)
 		is_right |= runtime.rows[i].start == 0x10e && runtime.rows[i].hole;
 	end_case("traces: two ways that disagree", is_right);
 	end();
+	/* push $0; jmp .; then zeros, where a newer trace will begin; ret */
+	begin();
+	put_interpreter(false);
+	put(CODE, "\x6a\x00\xeb\xfe", 4);
+	put(CODE + 0x101, "\xc3", 1);
+	jumps_read(&runtime);
+	runtime_sort(&runtime);
+	end_case("traces: zeros after the stubs of exits",
+		 runtime.nr && runtime.all->nr == 3 && runtime.rows[1].start == 2 &&
+		 runtime.rows[1].state.cfa.off == 104 && runtime.rows[2].start == 4 &&
+		 runtime.rows[2].state.cfa.off == 96);
+	end();
 	/* mov %rax, %rsp; nop; ret */
 	end_case("traces: the stack pointer is lost", has_hole_after("\x48\x89\xc4\x90\xc3", 5, 3));
 	/* add $1, %rsp; nop; ret */
