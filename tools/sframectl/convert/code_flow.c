@@ -38,6 +38,9 @@
 /* Entries of a table; a switch with more is not followed */
 #define ENTRIES_MAX	4096
 
+/* Small entries that may follow those of a table. Other data looks like small entries, too. */
+#define SMALL_ENTRIES	16
+
 /* How often something is handed on along all paths of a function. It is seldom more than thrice. */
 #define ROUNDS_MAX	100
 
@@ -206,6 +209,14 @@ static bool read_entry(const struct code_flow *flow, const struct code_table *ta
 	return code_image_index(flow->image, *target, &left) >= 0;
 }
 
+/* Return: number of entries up to the next address of data that code computes. */
+static u32 count_room(const struct code_flow *flow, const struct code_table *table)
+{
+	u64 size = code_image_label_after(flow->image, table->addr) - table->addr;
+
+	return min_t(u64, ENTRIES_MAX, size / (table->form & 15));
+}
+
 /*
  * A table ends where another one begins, too: a compiler that knows more of the index than the
  * comparison says makes it shorter. Return: number of entries; 0 if no comparison limits it, one
@@ -214,8 +225,8 @@ static bool read_entry(const struct code_flow *flow, const struct code_table *ta
 static u32 count_entries(struct code_flow *flow, const struct code_table *table,
 			 const struct code_state *state)
 {
-	u64 target, size = code_image_label_after(flow->image, table->addr) - table->addr;
-	u32 i, nr = min_t(u64, state->bound, size / (table->form & 15));
+	u32 i, nr = min_t(u32, state->bound, count_room(flow, table));
+	u64 target;
 
 	if (state->bound > ENTRIES_MAX)
 		return 0;
@@ -223,15 +234,6 @@ static u32 count_entries(struct code_flow *flow, const struct code_table *table,
 		if (!code_flow_spend(flow, 1) || !read_entry(flow, table, i, &target))
 			return 0;
 	return i;
-}
-
-/* LLVM lets an entry that no index names lead to the end of the function. */
-static bool is_padding(const struct code_flow *flow, u64 addr)
-{
-	u64 left;
-	s64 index = code_image_index(flow->image, addr, &left);
-
-	return code_padding(flow->image->machine, flow->image->bytes + index, left);
 }
 
 static const struct code_table *find_table(const struct code_flow *flow,
@@ -242,6 +244,11 @@ static const struct code_table *find_table(const struct code_flow *flow,
 	return value->kind == CODE_PLACE ? &flow->tables.all[value->off] : NULL;
 }
 
+/*
+ * The comparison may be another one's, and something in a table may look like the start of the
+ * next. So what may be entries is reached, up to both ends: there, what is known has to hold for
+ * them, too. Only the entries before both ends make code certain.
+ */
 static void reach_entries(struct code_flow *flow, const struct code_state *state)
 {
 	const struct code_table *table = find_table(flow, state);
@@ -252,10 +259,15 @@ static void reach_entries(struct code_flow *flow, const struct code_state *state
 	if (!table)
 		return;
 	copy = *table;
-	nr = count_entries(flow, &copy, state);
-	for (i = 0; i < nr; i++)
-		if (read_entry(flow, &copy, i, &target) && !is_padding(flow, target))
-			reach(flow, target, state);
+	if (!count_entries(flow, &copy, state))
+		return;
+	nr = count_room(flow, &copy);
+	if ((copy.form & 15) < 4)
+		nr = min_t(u32, nr, SMALL_ENTRIES);
+	if (nr < state->bound)
+		nr = state->bound;
+	for (i = 0; i < nr && code_flow_spend(flow, 1) && read_entry(flow, &copy, i, &target); i++)
+		reach(flow, target, state);
 }
 
 static void run_step(struct code_flow *flow, u32 number)
@@ -424,7 +436,7 @@ static void judge_jump(struct code_flow *flow, const struct code_state *state)
 	u64 target;
 
 	for (i = 0; i < nr; i++)
-		if (read_entry(flow, table, i, &target) && !is_padding(flow, target))
+		if (read_entry(flow, table, i, &target))
 			add_edge(flow, target, false, true);
 	if (!nr && !code_state_is_entry(state, flow->image->machine))
 		fail(flow, CODE_HOLE_JUMP);

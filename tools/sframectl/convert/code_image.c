@@ -20,6 +20,9 @@
 /* Where code computes more addresses of data, no table of places to jump to is read. */
 #define NR_LABELS_MAX	0x100000
 
+/* Registers that functions may change on arm64: x0 to x18 */
+#define NR_CHANGED_ARM64	19
+
 /* No compiler makes longer names. */
 #define NAME_LEN_MAX	16384
 
@@ -58,7 +61,7 @@ u64 code_image_label_after(const struct code_image *image, u64 addr)
 {
 	const struct range *label = find_range_after(&image->labels, addr + 1);
 
-	if (image->labels.nr == NR_LABELS_MAX)
+	if (image->has_more_labels)
 		return addr;
 	if (!label)
 		return ~0ull;
@@ -109,6 +112,17 @@ bool code_image_read(const struct code_image *image, u64 addr, void *dst, u32 si
 	return false;
 }
 
+static void add_label(struct code_image *image, u64 addr)
+{
+	if (image->has_more_labels)
+		return;
+	ranges_add(&image->labels, addr, 1);
+	if (image->labels.nr < NR_LABELS_MAX)
+		return;
+	ranges_merge(&image->labels);
+	image->has_more_labels = image->labels.nr > NR_LABELS_MAX / 2;
+}
+
 /* An address, found in code or data */
 static void add_address(struct code_image *image, u64 addr, u8 flag)
 {
@@ -117,8 +131,8 @@ static void add_address(struct code_image *image, u64 addr, u8 flag)
 
 	if (index >= 0)
 		image->flags[index] |= flag;
-	else if (flag == CODE_HINTED && image->labels.nr < NR_LABELS_MAX)
-		ranges_add(&image->labels, addr, 1);
+	else if (flag == CODE_HINTED)
+		add_label(image, addr);
 }
 
 static s32 signed_word(const u8 *bytes)
@@ -129,7 +143,7 @@ static s32 signed_word(const u8 *bytes)
 	return word;
 }
 
-/* call, lea, "jmp *table(,%reg,8)" at any byte: an address in the code by mere chance is rare. */
+/* call, lea, table(,%reg,8), at any byte: an address in the code by mere chance is rare. */
 static void scan_x86(struct code_image *image, const u8 *bytes, u64 size, u64 addr)
 {
 	u64 i, next;
@@ -140,8 +154,8 @@ static void scan_x86(struct code_image *image, const u8 *bytes, u64 size, u64 ad
 			add_address(image, next + signed_word(bytes + i + 1), CODE_CALLED);
 		else if (bytes[i] == 0x8d && (bytes[i + 1] & 0xc7) == 5)
 			add_address(image, next + 1 + signed_word(bytes + i + 2), CODE_HINTED);
-		else if (i + 7 <= size && bytes[i] == 0xff && bytes[i + 1] == 0x24 &&
-			 (bytes[i + 2] & 0xc7) == 0xc5)
+		else if (i + 7 <= size && (bytes[i] == 0xff || bytes[i] == 0x8b) &&
+			 (bytes[i + 1] & 0xc7) == 4 && (bytes[i + 2] & 0xc7) == 0xc5)
 			add_address(image, (u32)signed_word(bytes + i + 3), CODE_HINTED);
 	}
 }
@@ -156,6 +170,7 @@ static void scan_arm64(struct code_image *image, const u8 *bytes, u64 size, u64 
 		code = signed_word(bytes + i);
 		if (code >> 26 == 0x25) {
 			add_address(image, addr + i + ((s32)(code << 6) >> 4), CODE_CALLED);
+			memset(pages, 0, NR_CHANGED_ARM64 * sizeof(*pages));
 		} else if ((code & 0x9f000000) == 0x90000000) {
 			pages[code & 31] = ((addr + i) & ~0xfffull) +
 				((s64)((s32)(code << 8) >> 13) * 4 + (code >> 29 & 3)) * 4096;
@@ -419,8 +434,7 @@ bool code_image_open(struct code_image *image, const struct cfi_source *source,
 		return false;
 	add_symbols(image);
 	scan_segments(image, image->size < ranges_bytes(&image->all) / PART_MIN);
-	if (image->labels.nr < NR_LABELS_MAX)
-		ranges_merge(&image->labels);
+	ranges_merge(&image->labels);
 	return true;
 }
 

@@ -31,6 +31,7 @@
  * @bytes: the bytes of all ranges, one after the other
  * @flags: of each byte, CODE_*
  * @labels: addresses outside of @ranges that code computes, merged
+ * @has_more_labels: these are not all
  */
 struct code_image {
 	const struct elf		*elf;
@@ -42,6 +43,7 @@ struct code_image {
 	u8				*bytes;
 	u16				*flags;
 	struct ranges			labels;
+	bool				has_more_labels;
 };
 
 bool code_image_open(struct code_image *image, const struct cfi_source *source,

@@ -6,6 +6,9 @@
 
 #define NOP_ARM64	0xd503201f
 
+/* A longer run of zeros is several pieces of padding. */
+#define ZEROS_MAX	64
+
 bool code_decoder_open(struct code_decoder *decoder, const struct cfi_machine *machine)
 {
 	*decoder = (struct code_decoder){ .machine = machine };
@@ -45,11 +48,11 @@ static u32 padding_x86(const u8 *bytes, u64 left)
 
 	if (*bytes == 0xcc)
 		return 1;
-	/* A single zero begins an addition to a register. */
-	while (i < left && !bytes[i])
+	/* A single zero begins an addition to a register. Of a longer run, two or more are left. */
+	while (i < left && i <= ZEROS_MAX && !bytes[i])
 		i++;
 	if (i)
-		return i > 1 || left == 1 ? i : 0;
+		return i > ZEROS_MAX ? i - 2 : i > 1 || left == 1 ? i : 0;
 	while (i < left && i < 12 && (bytes[i] == 0x66 || bytes[i] == 0x2e))
 		i++;
 	if (i < left && bytes[i] == 0x90)

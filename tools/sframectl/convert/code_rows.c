@@ -254,6 +254,9 @@ static bool analyse_gaps(struct analysis *all)
 			left = range->end - pos;
 			index = range->before + (pos - range->start);
 			len = code_padding(image->machine, image->bytes + index, left);
+			/* Between two functions, a single zero is padding, too. */
+			if (is_begin && pos % 16 == 15 && !image->bytes[index])
+				len = 1;
 			if (len) {
 				is_begin = true;
 				continue;

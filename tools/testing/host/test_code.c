@@ -27,11 +27,12 @@ struct example {
 };
 
 /*
- * cmp $LAST,%edi; ja 3f; lea 4f(%rip),%rax; movslq (%rax,%rdi,4),%rdx; add %rax,%rdx; jmp *%rdx;
- * 1: push %rbx; pop %rbx; 2: ret; 3: ret; three bytes; 4: the table
+ * push %rbx; cmp $LAST,%edi; ja 2f; lea 3f(%rip),%rax; movslq (%rax,%rdi,4),%rdx; add %rax,%rdx;
+ * jmp *%rdx; 1: nop; 2: pop %rbx; ret; three bytes; 3: the table
  */
 #define SWITCH(last) \
-	"83 ff " last " 77 13 48 8d 05 10 00 00 00 48 63 14 b8 48 01 c2 ff e2 53 5b c3 c3 "
+	"53 83 ff " last " 77 11 48 8d 05 0f 00 00 00 48 63 14 b8 48 01 c2 ff e2 90 5b c3 "
+#define SWITCH_ROWS "0 sp+8, 1 sp+16, 24 sp+8"
 
 static const struct example x86[] = {
 	/* push %rbx; call .+0x1000; pop %rbx; ret */
@@ -223,25 +224,31 @@ static const struct example x86[] = {
 	{ "an addition that begins with a zero, in a gap",
 	  "c3 90 e8 fb 0f 00 00 00 d8 5b c3 c3",
 	  "0 sp+8, 1 none, 11 sp+8" },
-	/* nop; nop; nop; 4: .long 1b - 4b, 2b - 4b */
+	/* 3: .long 1b - 3b, 2b - 3b */
 	{ "a jump table",
-	  SWITCH("01") "90 90 90 f9 ff ff ff fb ff ff ff",
-	  "0 sp+8, 22 sp+16, 23 sp+8, 25 none" },
-	/* ...; .long 1b - 4b, 2b - 4b, 1b + 1 - 4b */
+	  SWITCH("01") "90 90 90 fa ff ff ff fb ff ff ff",
+	  SWITCH_ROWS ", 25 none" },
+	/* .long 1b - 3b, 2b - 3b, 2b + 1 - 3b */
 	{ "a jump table that leads to one place with two depths",
-	  SWITCH("02") "90 90 90 f9 ff ff ff fb ff ff ff fa ff ff ff",
+	  SWITCH("02") "90 90 90 fa ff ff ff fb ff ff ff fc ff ff ff",
 	  "none" },
+	{ "a jump table in which other data seems to begin",
+	  SWITCH("02") "90 90 90 fa ff ff ff fb ff ff ff fc ff ff ff",
+	  "none", 0, 36 },
+	{ "a jump table with more entries than the last comparison says",
+	  SWITCH("01") "90 90 90 fa ff ff ff fb ff ff ff fc ff ff ff",
+	  "none" },
+	/* pop %rbx; ret; nop; 3: .long 1b - 3b, 2b - 3b, 2b + 2 - 3b */
+	{ "a jump table with three entries",
+	  SWITCH("02") "5b c3 90 fa ff ff ff fb ff ff ff fd ff ff ff",
+	  SWITCH_ROWS ", 25 sp+16, 26 sp+8, 27 none" },
 	{ "a jump table that ends where other data begins",
-	  SWITCH("02") "90 90 90 f9 ff ff ff fb ff ff ff fa ff ff ff",
-	  "0 sp+8, 22 sp+16, 23 sp+8, 25 none", 0, 36 },
-	/* ...; .long 1b - 4b, 2b - 4b, 3b + 1 - 4b */
-	{ "a jump table with an entry that leads to the end",
-	  SWITCH("02") "90 90 90 f9 ff ff ff fb ff ff ff fd ff ff ff",
-	  "0 sp+8, 22 sp+16, 23 sp+8, 25 none" },
-	/* push %rax; jmp .; 4: .long 1b - 4b, 2b - 4b, 3b + 1 - 4b */
+	  SWITCH("02") "5b c3 90 fa ff ff ff fb ff ff ff fd ff ff ff",
+	  SWITCH_ROWS ", 25 none", 0, 36 },
+	/* push %rax; jmp .; 3: .long 1b - 3b, 2b - 3b, 2b + 2 - 3b */
 	{ "a jump table with an entry that leads to what never returns",
-	  SWITCH("02") "50 eb fe f9 ff ff ff fb ff ff ff fd ff ff ff",
-	  "0 sp+8, 22 sp+16, 23 sp+8, 25 none" },
+	  SWITCH("02") "50 eb fe fa ff ff ff fb ff ff ff fd ff ff ff",
+	  SWITCH_ROWS ", 25 none" },
 };
 
 /* Words, not bytes */
