@@ -4,11 +4,20 @@
  * as it is sampled, it is read again, because it goes on to make code, and replaces what it
  * has made.
  */
+#include <unistd.h>
+
 #include "clock.h"
 #include "watch.h"
 
 #define PAUSE_MIN	1000
 #define PAUSE_MAX	8000
+
+/*
+ * How often a process that is busy is tried again at once, and microseconds before that. With half,
+ * a process that is scanned for most of its time gets no table. With the double, others wait.
+ */
+#define BUSY_TRIES	30
+#define BUSY_PAUSE	3000
 
 /* After a reader was killed, which takes a process's time and others': twice as long each time. */
 #define KILLED_MIN	60000
@@ -177,6 +186,25 @@ static const struct runtime_table *next_table(const u8 **pos, const u8 *end)
 }
 
 /*
+ * A scan of the process may be under way, and wait for this processor: a pause lets it end. All
+ * tables of a process share the @tries, so no process holds the service up for long.
+ */
+static const char *load_table(const struct watched *watched, int device,
+			      const struct runtime_table *table, char *message, u32 size,
+			      u32 *tries)
+{
+	const char *failed;
+
+	for (;; (*tries)--) {
+		failed = device_load_process(device, watched->pid, watched->cookie, table, message,
+					     size);
+		if (!failed || errno != EAGAIN || !*tries)
+			return failed;
+		usleep(BUSY_PAUSE);
+	}
+}
+
+/*
  * Sets @nr to the number of tables that were loaded, and @is_busy if the process has changed its
  * mappings meanwhile. Return: NULL, or why not all tables were loaded.
  */
@@ -187,11 +215,11 @@ static const char *load(const struct watched *watched, int device, const struct 
 	const char *error = NULL, *failed;
 	const struct runtime_table *table;
 	static char message[256];
+	u32 tries = BUSY_TRIES;
 
 	*nr = 0;
 	while (pos && *nr < RUNTIME_TABLES_MAX && (table = next_table(&pos, end))) {
-		failed = device_load_process(device, watched->pid, watched->cookie, table, message,
-					     sizeof(message));
+		failed = load_table(watched, device, table, message, sizeof(message), &tries);
 		error = failed ?: error;
 		*nr += !failed;
 		*is_busy |= failed && errno == EAGAIN;
@@ -233,7 +261,8 @@ const char *watch_load(struct watch *watch, struct watched *watched, int device,
 	if (watched->was_killed)
 		watched->pause = min_t(u64, KILLED_MAX, 2 * watched->pause + KILLED_MIN);
 	else
-		watched->pause = is_same ? min_t(u64, 2 * watched->pause, PAUSE_MAX) : PAUSE_MIN;
+		watched->pause = is_same || is_busy ? min_t(u64, 2 * watched->pause, PAUSE_MAX) :
+						      PAUSE_MIN;
 	watched->at = clock_ms() + watched->pause;
 	watched->digest = is_busy ? 0 : now;
 	watched->is_read = false;

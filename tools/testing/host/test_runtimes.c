@@ -876,6 +876,7 @@ static void test_overlaps(void)
 
 static u32 nr_loaded, nr_answers;
 static int load_errno;
+static u32 nr_busy;	/* so many loads fail, before those that do not */
 static bool is_sampled;	/* an answer succeeds though a table is refused */
 
 /* The device. It is asked for a table, or told that there is none. */
@@ -891,6 +892,11 @@ const char *device_load_process(int device, pid_t pid, u64 cookie,
 	if (is_sampled && !table->section_size)
 		return NULL;
 	errno = load_errno;
+	if (nr_busy) {
+		nr_busy--;
+		errno = EAGAIN;
+		return "busy";
+	}
 	return load_errno ? "refused" : NULL;
 }
 
@@ -952,6 +958,10 @@ static void test_watch(void)
 		 !load_again(&watch, watched, 9) && nr_loaded == 1);
 	end_case("watch: a table of almost 2^64 bytes",
 		 !load_again(&watch, watched, ~0ull) && nr_loaded == 1);
+	watched->digest = 0;
+	nr_busy = 4;
+	end_case("watch: it was busy for a moment", !load_again(&watch, watched, 8) &&
+		 nr_loaded == 6);
 	load_errno = EAGAIN;
 	is_sampled = true;
 	watched->digest = 0;
