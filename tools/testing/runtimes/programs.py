@@ -71,7 +71,7 @@ PROGRAMS = [
     Program("upx", "./packed", 90, build="gcc -O2 -static -o packed deep.c && upx -q packed >/dev/null", version="upx-ucl",
             advice="unpack it with ``upx -d``"),
     Program("anonymous", "./anon", 90, build="gcc -O2 -o anon anon.c", version="gcc"),
-    Program("postgres", f"echo ready; {POSTGRES} -c jit=off postgres' <deep.sql", 99, build=INITDB, version="postgresql-17"),
+    Program("postgres", f"echo ready; {POSTGRES} -c jit=off postgres' <deep.sql", 99, build=INITDB, version="postgresql-17", skipped=2000),
     Program("postgres-jit", f"echo ready; {POSTGRES} -c jit_above_cost=0 -c jit_debugging_support=on postgres' <deep.sql", 90, 90, build=INITDB,
             version="postgresql-17", skipped=4000),
     Program("ruby", "ruby deep.rb", 99, 99, version="ruby"),
