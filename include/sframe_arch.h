@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What an architecture provides, in the files of arch/ARCH/:
+ * Each architecture provides these, in the files of arch/ARCH/:
  *
  *	machine.h	constants and inline functions, listed below
  *	code.c		recognises instructions: calls, PLT slots, prologues, epilogues

@@ -5,7 +5,7 @@
 
 #include "sframe_format.h"
 
-/* What can be wrong with an SFrame section. Each of these defects has a counter in debugfs. */
+/* Defects for which an SFrame section is refused. Each has a counter in debugfs. */
 enum sframe_defect {
 #define ADD_DEFECT(defect, ...)	defect,
 #include "sframe_defects.h"
@@ -42,7 +42,7 @@ static __always_inline int sframe_unsupported(struct sframe_reader *rd, enum sfr
 	return -EOPNOTSUPP;
 }
 
-/* What a look-up of a row subtracts from its budget: about the instructions that it executes. */
+/* Costs, about in instructions, that a look-up of a row subtracts from the budget of the walk. */
 #define SFRAME_FIND_COST	768	/* cost of finding the function, even among 2^32 */
 #define SFRAME_ROW_COST		24	/* cost of each row that is examined */
 #define SFRAME_ENTRY_COST	40	/* cost of each function that is examined in vain */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What can be wrong with an SFrame section, in the order of its parts: ADD_DEFECT(constant, name in
+ * Defects of an SFrame section, in the order of its parts: ADD_DEFECT(constant, name in
  * counters, text for users). A file that includes this list defines ADD_DEFECT() before.
  */
 ADD_DEFECT(SFRAME_DEFECT_NONE, "none", "no defect")

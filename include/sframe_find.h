@@ -21,7 +21,7 @@
 typedef bool (*sframe_get_t)(const struct sframe_header *hdr, struct sframe_reader *rd, u64 addr,
 			     u32 size, u64 *val);
 
-/* What all functions of one look-up of a row need. Each caller of sframe_find() fills it in. */
+/* Arguments that all functions of one look-up share. Each caller of sframe_find() sets them. */
 struct sframe_reading {
 	const struct sframe_header	*hdr;	/* checked header of the SFrame section */
 	struct sframe_reader		*rd;	/* budget of the look-up, and the defect it finds */
