@@ -64,14 +64,11 @@ static unsigned long start_at;	/* no attempt to set the hooks before this time, 
 static void check_watch(struct work_struct *work);
 static DECLARE_DELAYED_WORK(watch_check, check_watch);
 
+/* Called under watch_lock. */
 static int start_watch(void)
 {
-	int err;
+	int err = is_watching ? 0 : sfu_event_set_hooks();
 
-	guard(mutex)(&watch_lock);
-	if (is_watching || is_over)
-		return 0;
-	err = sfu_event_set_hooks();
 	WRITE_ONCE(start_at, jiffies + (err ? PROFILED_FOR : 0));
 	if (err)
 		return err;
@@ -94,8 +91,8 @@ static void stop_watch(void)
 }
 
 /*
- * Removes the hooks of mmap(), munmap(), fork() and exit if no profiler is left. If ftrace has shut
- * down, no hook works any more: then the module never sets them again.
+ * Sets the hooks of mmap(), munmap(), fork() and exit, or removes them if no profiler is left. If
+ * ftrace has shut down, no hook works any more: then the module never sets them again.
  */
 static void check_watch(struct work_struct *work)
 {
@@ -107,24 +104,15 @@ static void check_watch(struct work_struct *work)
 	if (is_over || sfu_watch_is_idle(jiffies))
 		stop_watch();
 	else
-		schedule_delayed_work(&watch_check, PROFILED_FOR);
+		start_watch();
 }
 
-/* If ftrace has shut down, check_watch() marks all hooks as dead, also those that perf calls. */
-static void start_in_worker(struct work_struct *work)
+static void queue_check(struct irq_work *irq_work)
 {
-	if (start_watch() == -ESHUTDOWN)
-		schedule_delayed_work(&watch_check, 0);
+	schedule_delayed_work(&watch_check, 0);
 }
 
-static DECLARE_WORK(start_work, start_in_worker);
-
-static void queue_start(struct irq_work *irq_work)
-{
-	schedule_work(&start_work);
-}
-
-static struct irq_work start_irq_work = IRQ_WORK_INIT_HARD(queue_start);
+static struct irq_work start_irq_work = IRQ_WORK_INIT_HARD(queue_check);
 
 /* Called for each sample, in any context. Returns false if the hooks are not set. */
 bool sfu_watch_sample(void)
@@ -148,7 +136,7 @@ static struct task_struct *starter;
 
 static void start_in_task(struct callback_head *head)
 {
-	start_in_worker(NULL);
+	check_watch(NULL);
 	/* Pairs with sfu_watch_exit(). */
 	smp_store_release(&starter, NULL);
 }
@@ -189,7 +177,8 @@ int sfu_watch_init(void)
 
 	profiled_at = jiffies;
 	start_at = jiffies;
-	err = start_watch();
+	scoped_guard(mutex, &watch_lock)
+		err = start_watch();
 	/* Profilers are counted only if the kernel function that ends them is hooked, too. */
 	if (!err && !sfu_hook(&profiler_end_ops, "put_callchain_buffers"))
 		sfu_hook(&profiler_ops, "get_callchain_buffers");
@@ -213,7 +202,6 @@ void sfu_watch_exit(void)
 		WRITE_ONCE(is_over, true);
 		stop_watch();
 	}
-	cancel_work_sync(&start_work);
 	scoped_guard(rcu) {
 		task = READ_ONCE(starter);
 		if (task && sfu_cancel_task_work(task, &start_task_work, NULL, UINT_MAX))
