@@ -146,24 +146,14 @@ int sframe_header_check(struct sframe_header *hdr, struct sframe_reader *rd,
 
 /*
  * Length in bytes of all data words of a row, indexed by its info word; SFRAME_NO_SIZE if the word
- * size is undefined. Of the info word, which is a byte, bits 1 to 4 have the number of words, and
- * bits 5 and 6 the word size.
+ * size is undefined. The index has bits 1 to 4 of the info word, which are the number of words, and
+ * bits 5 and 6, which are the word size.
  */
-const u16 sframe_words_sizes[256] = {
-	[0x00] = 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7,
-	[0x10] = 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13, 14, 14, 15, 15,
-	[0x20] = 0, 0, 2, 2, 4, 4, 6, 6, 8, 8, 10, 10, 12, 12, 14, 14,
-	[0x30] = 16, 16, 18, 18, 20, 20, 22, 22, 24, 24, 26, 26, 28, 28, 30, 30,
-	[0x40] = 0, 0, 4, 4, 8, 8, 12, 12, 16, 16, 20, 20, 24, 24, 28, 28,
-	[0x50] = 32, 32, 36, 36, 40, 40, 44, 44, 48, 48, 52, 52, 56, 56, 60, 60,
-	[0x60 ... 0x7f] = SFRAME_NO_SIZE,
-	[0x80] = 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7,
-	[0x90] = 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13, 14, 14, 15, 15,
-	[0xa0] = 0, 0, 2, 2, 4, 4, 6, 6, 8, 8, 10, 10, 12, 12, 14, 14,
-	[0xb0] = 16, 16, 18, 18, 20, 20, 22, 22, 24, 24, 26, 26, 28, 28, 30, 30,
-	[0xc0] = 0, 0, 4, 4, 8, 8, 12, 12, 16, 16, 20, 20, 24, 24, 28, 28,
-	[0xd0] = 32, 32, 36, 36, 40, 40, 44, 44, 48, 48, 52, 52, 56, 56, 60, 60,
-	[0xe0 ... 0xff] = SFRAME_NO_SIZE,
+const u16 sframe_words_sizes[64] = {
+	[0x00] = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
+	[0x10] = 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30,
+	[0x20] = 0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60,
+	[0x30 ... 0x3f] = SFRAME_NO_SIZE,
 };
 
 static int set_register(const struct sframe_header *hdr, struct sframe_reader *rd,
@@ -210,8 +200,7 @@ static noinline int mend_s390x(const struct sframe_header *hdr, struct sframe_re
 }
 
 static __always_inline int decode_default(const struct sframe_header *hdr, struct sframe_reader *rd,
-					  const struct sframe_raw_row *raw,
-					  struct sframe_row *row)
+					  const struct sframe_raw_row *raw, struct sframe_row *row)
 {
 	const struct abi *abi = &abis[hdr->abi];
 	u32 nr = SFRAME_FRE_NR_WORDS(raw->info), i = 1;
@@ -238,8 +227,7 @@ static __always_inline int decode_default(const struct sframe_header *hdr, struc
  * control word of 0 is alone, means "no rule", and leaves @rule as it is.
  */
 static int decode_flex_rule(const struct sframe_header *hdr, struct sframe_reader *rd,
-			    const struct sframe_raw_row *raw, u32 *i,
-			    struct sframe_rule *rule)
+			    const struct sframe_raw_row *raw, u32 *i, struct sframe_rule *rule)
 {
 	u32 nr = SFRAME_FRE_NR_WORDS(raw->info);
 	u32 control;
@@ -401,9 +389,7 @@ void sframe_rows_init(struct sframe_rows *rows, const struct sframe_header *hdr,
 /* Reads the next row, undecoded; -ENOENT after the last. Implements "SFrame Frame Row Entries". */
 int sframe_rows_next(struct sframe_rows *rows, struct sframe_reader *rd, struct sframe_raw_row *raw)
 {
-	const struct sframe_reading from = {
-		.hdr = rows->hdr, .rd = rd, .get = get_from_memory,
-	};
+	const struct sframe_reading from = { .hdr = rows->hdr, .rd = rd, .get = get_from_memory };
 	u64 left = rows->hdr->fre_addr + rows->hdr->fre_len - rows->addr, start, info;
 	u32 addr_size = 1u << (rows->fde->fre_type & 3), size;
 
@@ -416,7 +402,7 @@ int sframe_rows_next(struct sframe_rows *rows, struct sframe_reader *rd, struct 
 		return -EFAULT;
 	if (start < rows->least)
 		return sframe_malformed(rd, SFRAME_DEFECT_FRE_ORDER);
-	size = sframe_words_sizes[(u8)info];
+	size = sframe_words_sizes[SFRAME_FRE_SIZE_INDEX(info)];
 	if (size == SFRAME_NO_SIZE)
 		return sframe_malformed(rd, SFRAME_DEFECT_WORD_SIZE);
 	if (left < addr_size + 1 + size)

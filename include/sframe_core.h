@@ -165,7 +165,7 @@ struct sframe_any_u64 {
 
 #define SFRAME_NO_SIZE		0x8000
 
-extern const u16 sframe_words_sizes[256];
+extern const u16 sframe_words_sizes[64];
 
 int sframe_header_check(struct sframe_header *hdr, struct sframe_reader *rd,
 			const struct sframe_raw_header *raw, u64 addr, u64 len);

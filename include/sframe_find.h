@@ -290,7 +290,7 @@ static __always_inline int sframe_find_raw(const struct sframe_reading *from,
 			defect = SFRAME_DEFECT_FRE_ORDER;
 			goto malformed_row;
 		}
-		size = size_of[(u8)info];
+		size = size_of[SFRAME_FRE_SIZE_INDEX(info)];
 		sizes |= size;
 		addr += addr_size + 1 + size;
 		if (start > off)
@@ -311,7 +311,8 @@ checked:
 		return -ENOENT;
 	raw->start = least - 1;
 	raw->info = found_info;
-	return sframe_get_all_words(from, found - size_of[(u8)found_info], raw) ? 0 : -EFAULT;
+	addr = found - size_of[SFRAME_FRE_SIZE_INDEX(found_info)];
+	return sframe_get_all_words(from, addr, raw) ? 0 : -EFAULT;
 
 malformed_row:
 	from->rd->budget -= nr * SFRAME_ROW_COST;

@@ -104,6 +104,7 @@ struct sframe_raw_attr_v3 {
 #define SFRAME_FRE_NR_WORDS(info)	(((info) >> 1) & 0xf)
 #define SFRAME_FRE_WORD_SIZE(info)	(((info) >> 5) & 3)
 #define SFRAME_FRE_RA_MANGLED(info)	(((info) >> 7) & 1)
+#define SFRAME_FRE_SIZE_INDEX(info)	(((info) >> 1) & 0x3f)	/* of sframe_words_sizes */
 
 #define SFRAME_FRE_MAX_WORDS		15
 
