@@ -89,8 +89,7 @@ enum sfu_call {
 };
 
 /* Returns the kind of call that ends at @ra. Sets @where to the address that its operand gives. */
-enum sfu_call sfu_arch_read_call(struct sfu_walk *walk, unsigned long ra,
-				 unsigned long *where);
+enum sfu_call sfu_arch_read_call(struct sfu_walk *walk, unsigned long ra, unsigned long *where);
 
 /*
  * Sets @slot to the address of the word through which the PLT slot at @addr jumps; to 0 if other

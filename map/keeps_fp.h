@@ -32,8 +32,7 @@ struct sframe_prologues {
 	unsigned int	other;
 };
 
-static inline void sframe_prologues_add(struct sframe_prologues *starts,
-					enum sframe_prologue start)
+static inline void sframe_prologues_add(struct sframe_prologues *starts, enum sframe_prologue start)
 {
 	starts->fp += start == SFRAME_PROLOGUE_FP;
 	starts->other += start == SFRAME_PROLOGUE_OTHER;

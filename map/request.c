@@ -131,8 +131,7 @@ static void serve_in_task(struct callback_head *work)
 
 static void give_to_sampled(struct irq_work *irq_work)
 {
-	struct sfu_process *process =
-		container_of(irq_work, struct sfu_process, request.irq_work);
+	struct sfu_process *process = container_of(irq_work, struct sfu_process, request.irq_work);
 	struct task_struct *task = process->request.sampled;
 
 	give_request(process, task, SFU_SCAN_SAMPLE);

@@ -56,8 +56,7 @@ static noinline u64 find_in_table(struct fast_walk *fast, u64 key)
 
 	if (!table)
 		return 0;
-	row = table->packed_rows[sframe_compiled_find(&table->compiled,
-						       key + fast->linked_of_key)];
+	row = table->packed_rows[sframe_compiled_find(&table->compiled, key + fast->linked_of_key)];
 	sfu_row_cache_add(fast->cache, fast->section, key, row);
 	fast->nr_missed++;
 	return row;

@@ -85,8 +85,7 @@ struct sfu_range *sfu_walk_find_range(struct sfu_walk *walk, unsigned long addr)
 }
 
 /* Returns the start of the function that has @row at @addr; 0 if it is unknown. */
-u64 sfu_walk_find_function(struct sfu_walk *walk, const struct sframe_row *row,
-			   unsigned long addr)
+u64 sfu_walk_find_function(struct sfu_walk *walk, const struct sframe_row *row, unsigned long addr)
 {
 	const struct sfu_range *range = sfu_walk_find_range(walk, addr);
 

@@ -103,8 +103,7 @@ void sfu_uprobe_undo(struct sfu_walk *walk)
 	struct sfu_frame *frame = &walk->frame;
 
 	/* Moves an ip in or after the out-of-line copy of an instruction to the original one. */
-	if (utask && utask->xol_vaddr &&
-	    frame->ip - utask->xol_vaddr <= UPROBE_XOL_SLOT_BYTES)
+	if (utask && utask->xol_vaddr && frame->ip - utask->xol_vaddr <= UPROBE_XOL_SLOT_BYTES)
 		frame->ip += utask->vaddr - utask->xol_vaddr;
 	else if (!(utask || test_thread_flag(TIF_UPROBE)) || !sfu_arch_leave_breakpoint(walk))
 		sfu_uprobe_leave(walk);

@@ -147,8 +147,7 @@ static noinline enum sfu_stop walk_slow(struct sfu_walk *walk, struct sfu_range 
  * number in @nr. Returns SFU_STOP_NONE if at least one frame was entered, and the walk can go on.
  * Else returns why the walk ends: then only the ip of &sfu_walk.frame is valid.
  */
-enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max,
-			       unsigned int *nr)
+enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max, unsigned int *nr)
 {
 	struct sfu_range *range = NULL;
 	enum sfu_stop stop;

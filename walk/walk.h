@@ -86,8 +86,7 @@ static inline int sfu_walk_charge(struct sfu_walk *walk, unsigned int cost)
 /* walk/walk.c */
 void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_inherited,
 		   struct sfu_row_cache *cache, struct pt_regs *regs);
-enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max,
-			       unsigned int *nr);
+enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max, unsigned int *nr);
 
 /* walk/fast.c */
 enum sfu_stop sfu_fast_callers(struct sfu_walk *walk, u64 *ips, unsigned int max, unsigned int *nr);
@@ -111,8 +110,7 @@ bool sfu_walk_read_code(struct sfu_walk *walk, void *code, unsigned long addr, s
 bool sfu_walk_read_around(struct sfu_walk *walk, u8 *code, unsigned long ip, unsigned int before,
 			  unsigned int after);
 struct sfu_range *sfu_walk_find_range(struct sfu_walk *walk, unsigned long addr);
-u64 sfu_walk_find_function(struct sfu_walk *walk, const struct sframe_row *row,
-			   unsigned long addr);
+u64 sfu_walk_find_function(struct sfu_walk *walk, const struct sframe_row *row, unsigned long addr);
 enum sfu_stop sfu_walk_check_caller(struct sfu_walk *walk, struct sfu_frame *caller);
 enum sfu_stop sfu_walk_find_caller_above(struct sfu_walk *walk, const struct sframe_row *row,
 					 unsigned long below, struct sfu_frame *caller);
@@ -146,8 +144,7 @@ static inline bool sfu_has_rows(const struct sfu_range *range)
 }
 
 /* Returns true if @addr has no row; false if it has one, the look-up fails, or @range is NULL. */
-static inline bool sfu_lacks_row(struct sfu_walk *walk, struct sfu_range *range,
-				 unsigned long addr)
+static inline bool sfu_lacks_row(struct sfu_walk *walk, struct sfu_range *range, unsigned long addr)
 {
 	struct sframe_row row __uninitialized;
 

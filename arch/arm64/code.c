@@ -92,8 +92,7 @@ static bool is_ret(u32 insn)
 
 /* ---- calls ---- */
 
-enum sfu_call sfu_arch_read_call(struct sfu_walk *walk, unsigned long ra,
-				 unsigned long *where)
+enum sfu_call sfu_arch_read_call(struct sfu_walk *walk, unsigned long ra, unsigned long *where)
 {
 	u8 code[4];
 

@@ -89,8 +89,7 @@ static __always_inline unsigned long sfu_arch_ra_mask(void)
  */
 static inline bool sfu_arch_is_child(const struct pt_regs *regs)
 {
-	return !regs->regs[0] &&
-	       (regs->regs[8] == __NR_clone || regs->regs[8] == __NR_clone3) &&
+	return !regs->regs[0] && (regs->regs[8] == __NR_clone || regs->regs[8] == __NR_clone3) &&
 	       (regs->syscallno == NO_SYSCALL || regs->orig_x0);
 }
 

@@ -91,8 +91,7 @@ bool sfu_x86_follows_indirect_call(const u8 *ra)
 	return false;
 }
 
-enum sfu_call sfu_arch_read_call(struct sfu_walk *walk, unsigned long ra,
-				 unsigned long *where)
+enum sfu_call sfu_arch_read_call(struct sfu_walk *walk, unsigned long ra, unsigned long *where)
 {
 	u8 code[SFU_ARCH_CALL_BYTES];
 	const u8 *end = code + sizeof(code);

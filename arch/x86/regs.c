@@ -33,8 +33,7 @@ bool sfu_x86_is_entering(const struct pt_regs *kernel, const struct pt_regs *use
 	if (off < ENTRY_BYTES)
 		return kernel->sp != (unsigned long)user;
 	/* entry_SYSCALL_64() ends on the trampoline's stack, too, but stores other words there. */
-	if (off < ENTRY_AND_EXIT ||
-	    (unsigned long)(trampoline + 1) - kernel->sp - 1 >= PAGE_SIZE)
+	if (off < ENTRY_AND_EXIT || (unsigned long)(trampoline + 1) - kernel->sp - 1 >= PAGE_SIZE)
 		return false;
 	return trampoline->ip != user->ip || trampoline->sp != user->sp;
 }
@@ -61,8 +60,7 @@ bool sfu_arch_has_user_registers(const struct pt_regs *regs)
 		return true;
 	trampoline = (void *)this_cpu_read(cpu_tss_rw.x86_tss.sp0);
 	rdmsr(MSR_LSTAR, low, high);
-	return !sfu_x86_is_entering(kernel - 1, regs, (u64)high << 32 | low,
-				    trampoline - 1);
+	return !sfu_x86_is_entering(kernel - 1, regs, (u64)high << 32 | low, trampoline - 1);
 }
 
 unsigned long sfu_arch_reg(const struct pt_regs *regs, unsigned int reg)

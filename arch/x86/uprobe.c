@@ -148,8 +148,7 @@ static bool leave_page(struct sfu_walk *walk)
 	sp = frame->sp + pushed;
 	if (read_return(walk, sp, &ra))
 		sp += sizeof(ra) + freed;
-	else if (pushed == PAGE_PUSHES &&
-		 read_return(walk, frame->sp - freed - sizeof(ra), &ra))
+	else if (pushed == PAGE_PUSHES && read_return(walk, frame->sp - freed - sizeof(ra), &ra))
 		sp = frame->sp;
 	else if (!sfu_walk_read_word(walk, sp, &ra) && sfu_walk_find_range(walk, ra))
 		/* A BPF program may have set another return address, after no call. */
