@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "code_insn.h"
 #include "code_rows.h"
 
 #define CODE_ADDR	0x401000
@@ -621,6 +622,28 @@ static void test(u16 machine, const struct example *example)
 	elf_close(&elf);
 }
 
+static const struct {
+	u32	nr;
+	u32	want;
+} zeros[] = { { 1, 1 }, { 2, 2 }, { 63, 63 }, { 64, 64 }, { 65, 63 }, { 66, 63 }, { 4096, 63 } };
+
+/* A piece of padding takes at most 64 zeros, however many follow, and leaves no single one. */
+static void test_zeros(void)
+{
+	const struct cfi_machine *machine = cfi_find_machine(EM_X86_64);
+	static const u8 bytes[4096];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(zeros); i++) {
+		u32 got = code_padding(machine, bytes, zeros[i].nr);
+
+		printf("%s - the first piece of padding of %u zeros\n",
+		       got == zeros[i].want ? "ok" : "not ok", zeros[i].nr);
+		if (got != zeros[i].want)
+			printf("# got %u bytes, not %u\n", got, zeros[i].want);
+	}
+}
+
 int main(void)
 {
 	size_t i;
@@ -629,6 +652,7 @@ int main(void)
 		test(EM_X86_64, &x86[i]);
 	for (i = 0; i < ARRAY_SIZE(arm64); i++)
 		test(EM_AARCH64, &arm64[i]);
-	printf("1..%zu\n", ARRAY_SIZE(x86) + ARRAY_SIZE(arm64));
+	test_zeros();
+	printf("1..%zu\n", ARRAY_SIZE(x86) + ARRAY_SIZE(arm64) + ARRAY_SIZE(zeros));
 	return 0;
 }
