@@ -123,6 +123,17 @@ may_not_load() {
 	expect 'without CAP_SYS_PTRACE: refused' test "$(cat "$scratch/stale")" = EPERM
 }
 
+# The kernel's copy of a section takes memory of the group of the process that passes it.
+copy_is_charged() {
+	local group=/sys/fs/cgroup/jit
+	echo +memory >/sys/fs/cgroup/cgroup.subtree_control
+	mkdir $group
+	(echo $BASHPID >$group/cgroup.procs && exec ./jit zeros) >"$scratch/zeros"
+	expect "64 MiB of zeros: refused ($(cat "$scratch/zeros"))" grep -q '^ESRCH' "$scratch/zeros"
+	expect "their copy is charged ($(cat $group/memory.peak) bytes)" test "$(cat $group/memory.peak)" -ge $((64 << 20))
+	rmdir $group
+}
+
 # The code comes and goes while tables for it are loaded, replaced and removed.
 storm_of_tables() {
 	local before
@@ -159,6 +170,7 @@ jit() {
 	forks
 	stale
 	may_not_load
+	copy_is_charged
 	storm_of_tables
 	unload_module
 }

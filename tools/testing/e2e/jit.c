@@ -20,6 +20,7 @@
  * jit storm: also loads and removes tables with all layouts for these processes, all the time.
  * jit stale: loads a table for the first process, waits for a line on standard input, and tries
  * the same command again.
+ * jit zeros: passes 64 MiB of zeros as a section, and writes the error.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -46,6 +47,9 @@
 
 /* The code: the first function computes, the last one has changed the frame pointer. */
 enum { FUNCTIONS = 5, SLOT = 128, PAGE = 4096, OUTER = FUNCTIONS - 1, LAYOUTS = 8 };
+
+/* Bytes of a section of zeros. */
+enum { ZEROS = 64 << 20 };
 
 static char *const code = (char *)0x10000000;
 
@@ -393,6 +397,31 @@ static void load_stale(int device)
 		printf("%s\n", strerrorname_np(load(device, &process, 0)));
 }
 
+/*
+ * Lets the kernel copy a section that it then refuses. The section takes no memory here: a page
+ * that was never written is the page of zeros.
+ */
+static void load_zeros(int device)
+{
+	char message[256] = "";
+	struct sframe_process command = {
+		.size = sizeof(command),
+		.pid = getpid(),
+		.text_start = (uintptr_t)code,
+		.text_size = PAGE,
+		.section_size = ZEROS,
+		.message_size = sizeof(message),
+		.message = (uintptr_t)message,
+	};
+	void *zeros = mmap(NULL, ZEROS, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (zeros == MAP_FAILED)
+		err(1, "mmap");
+	command.section = (uintptr_t)zeros;
+	printf("%s %s\n", strerrorname_np(ioctl(device, SFRAME_PROCESS, &command) ? errno : 0),
+	       message);
+}
+
 static int load_tables(const char *how)
 {
 	int device = open("/dev/sframe_unwind", O_RDWR | O_NONBLOCK | O_CLOEXEC);
@@ -401,6 +430,8 @@ static int load_tables(const char *how)
 		err(1, "/dev/sframe_unwind");
 	if (!strcmp(how, "stale"))
 		load_stale(device);
+	else if (!strcmp(how, "zeros"))
+		load_zeros(device);
 	else
 		load_for_ever(device, !strcmp(how, "storm"));
 	return 0;
@@ -415,7 +446,7 @@ int main(int argc, char **argv)
 	if (argc == 2)
 		return load_tables(argv[1]);
 	if (argc != 3)
-		errx(2, "usage: jit run LAYOUT | load | storm | stale");
+		errx(2, "usage: jit run LAYOUT | load | storm | stale | zeros");
 	mkdir(directory, 0755);
 	map_code(atoi(argv[2]));
 	if (!strcmp(argv[1], "run"))
