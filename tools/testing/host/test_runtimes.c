@@ -965,7 +965,11 @@ static void test_watch(void)
 	load_errno = EAGAIN;
 	is_sampled = true;
 	watched->digest = 0;
+	watched->pause = 1000;
 	load_again(&watch, watched, 8);
+	end_case("watch: it is busy, and is read later", watched->pause == 2000);
+	load_again(&watch, watched, 8);
+	end_case("watch: it is still busy, and is read later still", watched->pause == 4000);
 	load_errno = 0;
 	end_case("watch: it was busy", watched->pid == 7 && !load_again(&watch, watched, 8) &&
 		 nr_loaded == 2);
