@@ -16,6 +16,7 @@
 #include <linux/mm.h>
 #include <linux/pid.h>
 #include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/user_namespace.h>
 #include <linux/workqueue.h>
@@ -243,21 +244,24 @@ bool sfu_wanted_is_empty(void)
  */
 struct mm_struct *sfu_wanted_grab_mm(struct pid *pid, bool *is_of_user)
 {
-	struct task_struct *task = get_pid_task(pid, PIDTYPE_TGID);
+	struct task_struct *first, *task;
 	struct mm_struct *mm = NULL;
 
-	if (!task)
+	guard(rcu)();
+	first = pid_task(pid, PIDTYPE_TGID);
+	if (!first)
 		return NULL;
-	task_lock(task);
-	if (task->mm && !(task->flags & PF_KTHREAD)) {
-		mm = task->mm;
-		mmgrab(mm);
+	/* The first thread may have ended: then it has no mm, but other threads have. */
+	for_each_thread(first, task) {
+		task_lock(task);
+		mm = task->flags & PF_KTHREAD ? NULL : task->mm;
+		if (mm)
+			mmgrab(mm);
+		task_unlock(task);
+		if (mm)
+			break;
 	}
-	task_unlock(task);
-	rcu_read_lock();
-	*is_of_user = sfu_wanted_is_of_user(__task_cred(task));
-	rcu_read_unlock();
-	put_task_struct(task);
+	*is_of_user = sfu_wanted_is_of_user(__task_cred(first));
 	return mm;
 }
 

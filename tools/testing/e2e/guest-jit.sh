@@ -88,6 +88,17 @@ forks() {
 	expect 'no table is left' waits_for has_tables 0
 }
 
+# The mm of a process is not the first thread's when that has ended.
+first_thread_ends() {
+	begin_to_load load
+	begin -- run 1
+	tell thread
+	expect 'the first thread has ended: the loader is asked' asks_and_gets 1
+	all_are_right 'the first thread has ended'
+	end
+	end_loading
+}
+
 # A table that was made for one program is not loaded for the next one with the same PID.
 stale() {
 	mkfifo "$dir/stale"
@@ -168,6 +179,7 @@ jit() {
 	loaded_and_changed
 	execs
 	forks
+	first_thread_ends
 	stale
 	may_not_load
 	copy_is_charged

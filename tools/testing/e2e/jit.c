@@ -11,6 +11,7 @@
  *	remap LAYOUT	unmaps the code, and maps other code at the same address
  *	churn MS	does so all the time, and runs the code in between
  *	fork		goes on in a child, writes "child PID", and waits for the child's end
+ *	thread		goes on in another thread, and ends the first one
  *	exec LAYOUT	executes itself
  *
  * It writes to /var/tmp/jit/PID which layout the code has.
@@ -30,6 +31,7 @@
 #include <fcntl.h>
 #include <link.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +39,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -186,7 +189,7 @@ static void print_functions(void)
 		printf("code%d %16lx %16lx\n", i, (long)code + i * SLOT,
 		       (long)code + (i + 1) * SLOT);
 	print_function("work");
-	print_function("main");
+	print_function("obey_all");
 	puts("ready");
 }
 
@@ -203,6 +206,19 @@ static void go_on_in_child(void)
 	printf("child %d\n", getpid());
 }
 
+void *obey_all(void *ended);
+
+static void go_on_in_thread(void)
+{
+	static pthread_t first;
+	pthread_t thread;
+
+	first = pthread_self();
+	if (pthread_create(&thread, NULL, obey_all, &first))
+		errx(1, "no thread");
+	syscall(SYS_exit, 0);
+}
+
 static void obey(const char *line)
 {
 	char number[16];
@@ -216,10 +232,28 @@ static void obey(const char *line)
 		churn(n);
 	else if (!strcmp(line, "fork\n"))
 		go_on_in_child();
+	else if (!strcmp(line, "thread\n"))
+		go_on_in_thread();
 	else if (sscanf(line, "exec %15s", number) == 1)
 		execl("/proc/self/exe", "jit", "again", number, NULL);
 	else
 		run_code(atol(line));
+}
+
+/* If a thread has ended, "thread" was obeyed when it is gone. */
+void *obey_all(void *ended)
+{
+	char line[32];
+
+	if (ended) {
+		pthread_join(*(pthread_t *)ended, NULL);
+		puts("done");
+	}
+	while (fgets(line, sizeof(line), stdin)) {
+		obey(line);
+		puts("done");
+	}
+	return NULL;
 }
 
 /* ---- the program that loads tables ---- */
@@ -439,8 +473,6 @@ static int load_tables(const char *how)
 
 int main(int argc, char **argv)
 {
-	char line[32];
-
 	setvbuf(stdin, NULL, _IONBF, 0);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (argc == 2)
@@ -453,9 +485,6 @@ int main(int argc, char **argv)
 		print_functions();
 	else
 		puts("done");
-	while (fgets(line, sizeof(line), stdin)) {
-		obey(line);
-		puts("done");
-	}
+	obey_all(NULL);
 	return 0;
 }
