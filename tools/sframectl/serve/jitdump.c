@@ -185,7 +185,7 @@ static bool is_dump(const struct mapping *mapping)
 /**
  * jitdump_open - open the jitdump that a process has mapped
  * @file: filled in; &file.is_open is false if there is none
- * @pid: the process
+ * @pid: a thread of the process that has not ended
  * @target: its mappings
  *
  * The very file that is mapped is opened, whatever its name leads to by now.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Reads the memory of a process, and finds the ELF files and their symbols in it. */
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -39,6 +40,35 @@ static bool read_line(const char *line, struct mapping *mapping)
 		.is_readable = rights[0] == 'r', .is_code = rights[2] == 'x', .name = line + name,
 	};
 	return true;
+}
+
+/**
+ * target_thread - find a thread of a process that has its memory
+ * @pid: the process
+ *
+ * If the first thread has ended, /proc/PID/mem, maps and exe are empty, those of other threads not.
+ *
+ * Return: its TID; @pid if there is none.
+ */
+pid_t target_thread(pid_t pid)
+{
+	pid_t thread = pid;
+	struct dirent *entry;
+	char path[64], byte;
+	DIR *threads;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	threads = opendir(path);
+	while (threads && (entry = readdir(threads))) {
+		snprintf(path, sizeof(path), "/proc/%d/task/%.16s/exe", pid, entry->d_name);
+		if (entry->d_name[0] != '.' && readlink(path, &byte, 1) == 1) {
+			thread = atoi(entry->d_name);
+			break;
+		}
+	}
+	if (threads)
+		closedir(threads);
+	return thread;
 }
 
 /**

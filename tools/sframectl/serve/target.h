@@ -7,6 +7,7 @@
 #define TARGET_H
 
 #include <gelf.h>
+#include <sys/types.h>
 
 #include "sframe_types.h"
 
@@ -64,6 +65,7 @@ struct image {
 	Elf64_Phdr	segments[64];
 };
 
+pid_t target_thread(pid_t pid);
 const char *target_open(struct target *target, int mem, int maps);
 void target_close(struct target *target);
 bool target_read(const struct target *target, u64 addr, void *bytes, u64 size);

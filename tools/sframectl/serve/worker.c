@@ -183,18 +183,19 @@ static bool keep_process(const struct worker *worker)
 	int files[CHILD_END - CHILD_FILE] = { -1, worker->output, -1, -1, -1 };
 	struct file program = {}, dump = {};
 	struct target target;
+	pid_t pid = worker->process, thread = target_thread(pid);
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/mem", worker->process);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/mem", pid, thread);
 	files[0] = open(path, O_RDONLY | O_CLOEXEC);
-	snprintf(path, sizeof(path), "/proc/%d/maps", worker->process);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/maps", pid, thread);
 	files[CHILD_MAPS - CHILD_FILE] = open(path, O_RDONLY | O_CLOEXEC);
 	if (files[0] < 0 || files[CHILD_MAPS - CHILD_FILE] < 0)
 		return false;
-	snprintf(path, sizeof(path), "/proc/%d/exe", worker->process);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/exe", pid, thread);
 	file_open(&program, path);
 	if (!target_open(&target, files[0], files[CHILD_MAPS - CHILD_FILE]))
-		jitdump_open(&dump, worker->process, &target);
+		jitdump_open(&dump, thread, &target);
 	target_close(&target);
 	files[CHILD_PROGRAM - CHILD_FILE] = program.is_open ? program.fd : -1;
 	files[CHILD_DUMP - CHILD_FILE] = dump.is_open ? dump.fd : -1;

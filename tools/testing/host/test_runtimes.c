@@ -4,10 +4,14 @@
  * process: the offset is the address.
  */
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -1015,6 +1019,36 @@ static void test_watch(void)
 	end_case("watch: a process that is read keeps its place", watch.all[0].pid != 3);
 }
 
+static void *wait_for_end(void *unused)
+{
+	pause();
+	return unused;
+}
+
+static void test_first_thread(void)
+{
+	pid_t pid = fork(), thread;
+	pthread_t other;
+	char path[32], byte;
+
+	if (!pid) {
+		if (pthread_create(&other, NULL, wait_for_end, NULL))
+			abort();
+		syscall(SYS_exit, 0);
+	}
+	end_case("target: the first thread", target_thread(getpid()) == getpid());
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	while (readlink(path, &byte, 1) == 1)
+		usleep(1000);
+	thread = target_thread(pid);
+	snprintf(path, sizeof(path), "/proc/%d/exe", thread);
+	end_case("target: the first thread has ended",
+		 thread != pid && readlink(path, &byte, 1) == 1);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	end_case("target: all threads have ended", target_thread(pid) == pid);
+}
+
 int main(void)
 {
 	test_gdb_jit();
@@ -1027,6 +1061,7 @@ int main(void)
 	test_hotspot();
 	test_overlaps();
 	test_watch();
+	test_first_thread();
 	printf("1..%u\n", nr_cases);
 	return !all_passed;
 }
