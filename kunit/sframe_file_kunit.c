@@ -17,7 +17,7 @@ static bool identify(struct kunit *test, struct sfu_file_id *id)
 {
 	struct scan_scene *scene = test->priv;
 
-	return sfu_file_id_get(file_inode(scene->image.file), id) && sfu_file_id_has_settled(id);
+	return !sfu_file_id_get(file_inode(scene->image.file), id) && sfu_file_id_has_settled(id);
 }
 
 static const struct age_case {
@@ -72,6 +72,7 @@ static struct bare_file *bare_file(struct kunit *test, unsigned long magic, bool
 	bare->sb.s_bdi = &noop_backing_dev_info;
 	bare->sb.s_bdev = has_disk ? &bare->bdev : NULL;
 	bare->inode.i_sb = &bare->sb;
+	bare->inode.i_mapping = &bare->inode.i_data;
 	return bare;
 }
 
@@ -110,7 +111,19 @@ static void file_identify_type(struct kunit *test)
 	struct sfu_file_id id;
 
 	KUNIT_EXPECT_EQ(test, c->has_id,
-			sfu_file_id_get(&bare_file(test, c->magic, c->has_disk)->inode, &id));
+			!sfu_file_id_get(&bare_file(test, c->magic, c->has_disk)->inode, &id));
+}
+
+/* A store to a page that is written already changes no time. */
+static void file_identify_writable(struct kunit *test)
+{
+	struct bare_file *bare = bare_file(test, 0xef53, true);
+	struct sfu_file_id id;
+
+	KUNIT_ASSERT_EQ(test, 0, mapping_map_writable(bare->inode.i_mapping));
+	KUNIT_EXPECT_EQ(test, -EAGAIN, sfu_file_id_get(&bare->inode, &id));
+	mapping_unmap_writable(bare->inode.i_mapping);
+	KUNIT_EXPECT_EQ(test, 0, sfu_file_id_get(&bare->inode, &id));
 }
 
 /* The identity of the file agrees with another one, or not. */
@@ -119,7 +132,7 @@ static void expect_agrees(struct kunit *test, struct bare_file *bare,
 {
 	struct sfu_file_id id;
 
-	KUNIT_ASSERT_TRUE(test, sfu_file_id_get(&bare->inode, &id));
+	KUNIT_ASSERT_FALSE(test, sfu_file_id_get(&bare->inode, &id));
 	KUNIT_EXPECT_EQ(test, agrees,
 			!memcmp(&id, other, agrees ? sizeof(id) : SFU_FILE_INODE_SIZE));
 }
@@ -131,7 +144,7 @@ static void file_identify_medium(struct kunit *test)
 	struct sfu_file_id first;
 
 	bare->disk.diskseq = 1;
-	KUNIT_ASSERT_TRUE(test, sfu_file_id_get(&bare->inode, &first));
+	KUNIT_ASSERT_FALSE(test, sfu_file_id_get(&bare->inode, &first));
 	bare->disk.diskseq = 2;
 	expect_agrees(test, bare, &first, false);
 	bare->disk.diskseq = 1;
@@ -162,14 +175,14 @@ static void file_identify_subvolume(struct kunit *test)
 	bare->sb.s_export_op = &ops;
 	for (handle_words = 1; handle_words <= SFU_HANDLE_WORDS; handle_words++) {
 		subvolume = 256;
-		KUNIT_ASSERT_TRUE(test, sfu_file_id_get(&bare->inode, &first));
+		KUNIT_ASSERT_FALSE(test, sfu_file_id_get(&bare->inode, &first));
 		subvolume = 257;
 		expect_agrees(test, bare, &first, false);
 		subvolume = 256;
 		expect_agrees(test, bare, &first, true);
 	}
 	/* A name that has no room is none. */
-	KUNIT_EXPECT_FALSE(test, sfu_file_id_get(&bare->inode, &first));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, sfu_file_id_get(&bare->inode, &first));
 }
 
 /* An identity ends with each change of the content. */
@@ -279,6 +292,7 @@ static struct kunit_case file_tests[] = {
 	KUNIT_CASE(file_identify_medium),
 	KUNIT_CASE(file_identify_subvolume),
 	KUNIT_CASE_PARAM(file_identify_type, type_gen_params),
+	KUNIT_CASE(file_identify_writable),
 	KUNIT_CASE(file_remember_many),
 	KUNIT_CASE_PARAM(run_script, script_gen_params),
 	KUNIT_CASE(scan_with_facts_of_low_code),

@@ -58,7 +58,7 @@ static struct sfu_file_id id_of(struct inode *inode)
 {
 	struct sfu_file_id id = {};
 
-	WARN_ON(!sfu_file_id_get(inode, &id));
+	WARN_ON(sfu_file_id_get(inode, &id));
 	return id;
 }
 
@@ -562,6 +562,7 @@ static struct bare_file *bare_file(struct kunit *test)
 	struct bare_file *bare = test_alloc(test, sizeof(*bare));
 
 	bare->inode.i_sb = file_inode(scene_of(test)->image.file)->i_sb;
+	bare->inode.i_mapping = &bare->inode.i_data;
 	inode_set_ctime(&bare->inode, -1000, 1);
 	bare->file.f_inode = &bare->inode;
 	return bare;

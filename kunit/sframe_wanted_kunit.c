@@ -144,7 +144,7 @@ static bool run_wanted_step(struct kunit *test, const char *step)
 	unsigned int first = inode->i_generation, last, nr, i;
 	char name[16];
 
-	KUNIT_EXPECT_TRUE(test, sfu_file_id_get(inode, &source.id));
+	KUNIT_EXPECT_EQ(test, 0, sfu_file_id_get(inode, &source.id));
 	nr = sscanf(step, "%15s %u %u", name, &first, &last);
 	last = nr < 3 ? first : last;
 	i = name[strlen(name) - 1] == '2';

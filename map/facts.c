@@ -29,7 +29,7 @@ static const struct sfu_code_id *identify_code(const struct sfu_range *range, st
 	code->offset = range->vma.offset;
 	code->size = range->end - range->start;
 	return file && sfu_prefault_can_read(file) &&
-	       sfu_file_id_get(file_inode(file), &code->file) &&
+	       !sfu_file_id_get(file_inode(file), &code->file) &&
 	       sfu_file_id_has_settled(&code->file) ? code : NULL;
 }
 

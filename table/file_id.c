@@ -46,17 +46,17 @@ static DEFINE_SPINLOCK(entries_lock);
  * of the backing device. Before 6.7, most file systems lack encode_fh(): inode number and
  * generation identify the file.
  */
-bool sfu_file_id_get(struct inode *inode, struct sfu_file_id *id)
+int sfu_file_id_get(struct inode *inode, struct sfu_file_id *id)
 {
 	struct timespec64 changed = inode_get_ctime(inode);
 	const struct super_block *sb = inode->i_sb;
 	const struct export_operations *ops = sb->s_export_op;
-	int nr = SFU_HANDLE_WORDS, type;
+	int nr = SFU_HANDLE_WORDS, type = FILEID_INO32_GEN;
 
 	if (!sframe_tells_changes(sb->s_magic) ||
 	    (!sb->s_bdev && sb->s_magic != BTRFS_SUPER_MAGIC &&
 	     sb->s_type->fs_flags & FS_REQUIRES_DEV))
-		return false;
+		return -EOPNOTSUPP;
 	*id = (struct sfu_file_id){
 		.sb = sb,
 		.medium = sb->s_bdev ? sb->s_bdev->bd_disk->diskseq : sb->s_bdi->id,
@@ -66,10 +66,11 @@ bool sfu_file_id_get(struct inode *inode, struct sfu_file_id *id)
 		.generation = inode->i_generation,
 		.dev = sb->s_dev,
 	};
-	if (!ops || !ops->encode_fh)
-		return true;
-	type = ops->encode_fh(inode, id->handle, &nr, NULL);
-	return type > 0 && type != FILEID_INVALID;
+	if (ops && ops->encode_fh)
+		type = ops->encode_fh(inode, id->handle, &nr, NULL);
+	if (type <= 0 || type == FILEID_INVALID)
+		return -EOPNOTSUPP;
+	return mapping_writably_mapped(inode->i_mapping) ? -EAGAIN : 0;
 }
 
 /*

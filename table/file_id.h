@@ -53,7 +53,7 @@ bool sfu_file_id_has_just_changed(const struct sfu_file_id *id);
 bool sfu_file_id_has_settled(const struct sfu_file_id *id);
 
 /* These functions are called in task context. */
-bool sfu_file_id_get(struct inode *inode, struct sfu_file_id *id);
+int sfu_file_id_get(struct inode *inode, struct sfu_file_id *id);
 bool sfu_file_id_find_facts(const struct sfu_code_id *code, struct sfu_code_facts *facts);
 void sfu_file_id_store_facts(const struct sfu_code_id *code, const struct sfu_code_facts *facts);
 

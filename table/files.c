@@ -166,7 +166,7 @@ int sfu_files_drop(struct inode *inode)
 	struct rhlist_head *pos;
 	int err = -ENOENT;
 
-	if (!sfu_file_id_get(inode, &id))
+	if (sfu_file_id_get(inode, &id) == -EOPNOTSUPP)
 		return err;
 	guard(mutex)(&sfu_files_mutex);
 	guard(rcu)();
@@ -288,7 +288,7 @@ enum sfu_files_answer sfu_files_find_table(const struct file *file, u64 map_star
 	const struct sfu_file *known;
 	struct rhlist_head *pos;
 
-	if (!atomic_read(&files.ht.nelems) || (file && !sfu_file_id_get(file_inode(file), &id)))
+	if (!atomic_read(&files.ht.nelems) || (file && sfu_file_id_get(file_inode(file), &id)))
 		return SFU_FILE_UNKNOWN;
 	guard(rcu)();
 	rhl_for_each_entry_rcu(known, pos, rhltable_lookup(&files, &id, file_params), node)

@@ -30,9 +30,12 @@ static int check_segments(struct sfu_table_source *source)
 /* Sets @id to the identity of the file. Fails if the file has changed since user space read it. */
 static int identify(struct sfu_table_source *source, struct sfu_file_id *id)
 {
-	if (!sfu_file_id_get(source->inode, id))
-		return sfu_table_refuse(source, -EOPNOTSUPP,
-			      "it is on %s, where a file can change unseen",
+	int err = sfu_file_id_get(source->inode, id);
+
+	if (err == -EAGAIN)
+		return sfu_table_refuse(source, err, "a process may write to it: try again later");
+	if (err)
+		return sfu_table_refuse(source, err, "it is on %s, where a file can change unseen",
 			      source->inode->i_sb->s_type->name);
 	if (id->size != source->id.size || id->changed != source->id.changed)
 		return sfu_table_refuse(source, -ESTALE,
@@ -96,8 +99,9 @@ static int add_file(struct sfu_table_source *source, const struct sfu_file_id *i
 /*
  * Loads the table of a file or of the vDSO, in place of the table that the file has. The caller
  * holds a reference of the inode, if there is one. Returns 0; or, with a message, -ESTALE or
- * -EAGAIN if the file has changed; -EOPNOTSUPP if its file system may leave ctime as it is after a
- * change; -EBADMSG if the section has a defect; -EINVAL; -ENOSPC; -ENOMEM; or -EINTR. May sleep.
+ * -EAGAIN if the file has changed, or may change; -EOPNOTSUPP if its file system may leave ctime as
+ * it is after a change; -EBADMSG if the section has a defect; -EINVAL; -ENOSPC; -ENOMEM; or -EINTR.
+ * May sleep.
  */
 int sfu_load_table(struct sfu_table_source *source)
 {

@@ -115,7 +115,7 @@ static bool may_be_given(const struct file *file, struct sfu_file_id *id)
 
 	return S_ISREG(file_inode(file)->i_mode) &&
 	       (sb == file_inode(file)->i_sb || sb->s_user_ns == &init_user_ns) &&
-	       sfu_file_id_get(file_inode(file), id);
+	       !sfu_file_id_get(file_inode(file), id);
 }
 
 /*

@@ -203,6 +203,29 @@ changed_by_mapping() {
 	end
 }
 
+# A store to a page that is written already changes no time: a file gets no table while it is mapped for that.
+changed_by_old_mapping() {
+	local holder status=0
+	fresh
+	mkfifo "$dir/hold"
+	"$dir/tables" hold "$dir/files/two.so" "$dir/files/one.so" <"$dir/hold" >"$scratch/held" &
+	holder=$!
+	exec 8>"$dir/hold"
+	expect 'a mapping for writing: it has been written' waits_for grep -q held "$scratch/held"
+	let_it_age
+	sframectl load "$dir/files/one.so" >"$scratch/said" 2>&1 || status=$?
+	expect "a mapping for writing: no table, in words: $(tail -n 1 "$scratch/said")" \
+		test "$status $(grep -c 'one.so: a process may write to it' "$scratch/said")" = '1 1'
+	begin -- "$dir/files/one.so"
+	echo >&8
+	exec 8>&-
+	wait "$holder"
+	none_is_right 'after a store by an old mapping'
+	loads "$dir/files/one.so" 'the mapping for writing has gone'
+	all_are_right 'the mapping for writing has gone'
+	end
+}
+
 # The program works before and after the change, and perf samples it all the time.
 changed_under_perf() {
 	fresh
@@ -502,6 +525,7 @@ tables() {
 	inode_again
 	changed_in_place
 	changed_by_mapping
+	changed_by_old_mapping
 	changed_under_perf
 	on_fuse
 	bind_mounted

@@ -7,6 +7,8 @@
  * many milliseconds in the library, and writes a line. See tables-lib.c.
  *
  * tables store FROM TO: writes the bytes of FROM to TO, of the same size, by a shared mapping.
+ * tables hold FROM TO: does so after it has written all bytes of TO again, and has read a line: the
+ * first write of a page changes the file's time of change, and the second one does not.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -87,7 +89,19 @@ static void *map_shared(const char *path, int flags, int prot, size_t *size)
 	return bytes;
 }
 
-static int store(const char *from, const char *to)
+static void hold(char *dst, size_t size)
+{
+	char line[2];
+
+	while (size--)
+		((volatile char *)dst)[size] = dst[size];
+	puts("held");
+	fflush(stdout);
+	if (!fgets(line, sizeof(line), stdin))
+		errx(1, "no line");
+}
+
+static int store(const char *how, const char *from, const char *to)
 {
 	size_t size, room;
 	void *src = map_shared(from, O_RDONLY, PROT_READ, &size);
@@ -95,6 +109,8 @@ static int store(const char *from, const char *to)
 
 	if (size != room)
 		errx(1, "the sizes differ");
+	if (!strcmp(how, "hold"))
+		hold(dst, size);
 	memcpy(dst, src, size);
 	return 0;
 }
@@ -105,9 +121,9 @@ int main(int argc, char **argv)
 	void *library;
 
 	if (argc < 2)
-		errx(2, "usage: tables [memfd] LIBRARY | store FROM TO");
+		errx(2, "usage: tables [memfd] LIBRARY | store|hold FROM TO");
 	if (argc == 4)
-		return store(argv[2], argv[3]);
+		return store(argv[1], argv[2], argv[3]);
 	if (argc == 3)
 		path = copy_to_memfd(path);
 	library = dlopen(path, RTLD_NOW);
