@@ -85,8 +85,6 @@ static void stop_watch(void)
 		return;
 	WRITE_ONCE(is_watching, false);
 	sfu_processes_close();
-	/* Walks may still use maps: the hook of munmap() stays until they have ended. */
-	synchronize_rcu();
 	sfu_event_remove_hooks();
 }
 
