@@ -84,6 +84,8 @@ static void stop_watch(void)
 	if (!is_watching)
 		return;
 	WRITE_ONCE(is_watching, false);
+	/* A sample queues the work to set the hooks again: this needs a work that is not queued. */
+	cancel_delayed_work(&watch_check);
 	sfu_processes_close();
 	sfu_event_remove_hooks();
 }
