@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Recognises arm64 instructions, in copies of code that may have any bytes: calls, PLT slots,
- * prologues, epilogues, and the code of libraries that starts programs and threads.
- */
+/* Recognises arm64 code, such as calls. The code is a copy of user memory: it may be any bytes. */
 #include <linux/bitops.h>
 #include <linux/unaligned.h>
 
@@ -10,11 +7,11 @@
 #include "map/keeps_fp.h"
 #include "walk/walk.h"
 
-/* Kinds of instructions: a mask of the bits that identify a kind, and the values of these bits. */
+/* A kind of arm64 instructions: those whose bits under @mask equal @bits. */
 #define INSN(mask, bits)	((u64)(mask) << 32 | (bits))
 #define ANY			INSN(0, 0)
-#define ADD_SP			INSN(0xffc003ff, 0x910003ff)	/* add sp, sp, #imm12 */
-#define ADD_X16			INSN(0xffc003ff, 0x91000210)	/* add x16, x16, #imm12 */
+#define ADD_SP			INSN(0xffc003ff, 0x910003ff)	/* add sp, sp, #n frees a frame */
+#define ADD_X16			INSN(0xffc003ff, 0x91000210)	/* PLT slot: add x16, x16, #n */
 #define ADRP_X16		INSN(0x9f00001f, 0x90000010)	/* adrp x16, imm21 */
 #define ADRP_X19		INSN(0x9f00001f, 0x90000013)
 #define AUTIA1716		INSN(0xffffffff, 0xd503219f)
@@ -27,16 +24,16 @@
 #define BLR_X1			INSN(0xffffffff, 0xd63f0020)
 #define BR_X17			INSN(0xffffffff, 0xd61f0220)
 #define BTI_C			INSN(0xffffffff, 0xd503245f)
-#define CBZ_2			INSN(0xffffffe0, 0xb4000040)	/* cbz xN, skips 1 instruction */
+#define CBZ_2			INSN(0xffffffe0, 0xb4000040)	/* cbz xN skips one instruction */
 #define CMP_X0_0		INSN(0xffffffff, 0xf100001f)
-#define FIND_X1_BY_X1		INSN(0x000003ff, 0x00000021)	/* computes x1 from x1 */
-#define FIND_X1_BY_X29		INSN(0x000003ff, 0x000003a1)	/* computes x1 from x29 */
-#define LDP_RECORD		INSN(0xffe07fff, 0xa8c07bfd)	/* ldp x29, x30, [sp], #imm */
-#define LDP_RECORD_16		INSN(0xffffffff, 0xa8c17bfd)	/* ldp x29, x30, [sp], #16 */
-#define LDP_X1_X0		INSN(0xfffffc1f, 0xa9400001)	/* ldp x1, x0, [xN] */
-#define LDR_W0_SP		INSN(0xffc003ff, 0xb94003e0)	/* ldr w0, [sp, #imm12] */
-#define LDR_X17_X16		INSN(0xffc003ff, 0xf9400211)	/* ldr x17, [x16, #imm12] */
-#define LDRB_W0_X19		INSN(0xffc003ff, 0x39400260)	/* ldrb w0, [x19, #imm12] */
+#define FIND_X1_BY_X1		INSN(0x000003ff, 0x00000021)
+#define FIND_X1_BY_X29		INSN(0x000003ff, 0x000003a1)
+#define LDP_RECORD		INSN(0xffe07fff, 0xa8c07bfd)	/* ldp x29, x30, [sp], #any */
+#define LDP_RECORD_16		INSN(0xffffffff, 0xa8c17bfd)
+#define LDP_X1_X0		INSN(0xfffffc1f, 0xa9400001)	/* musl start(): ldp x1, x0, [xN] */
+#define LDR_W0_SP		INSN(0xffc003ff, 0xb94003e0)	/* ldr w0, [sp, #n] loads argc */
+#define LDR_X17_X16		INSN(0xffc003ff, 0xf9400211)	/* PLT slot: ldr x17, [x16, #n] */
+#define LDRB_W0_X19		INSN(0xffc003ff, 0x39400260)	/* ldrb w0, [x19, #n] */
 #define MOV_W0			INSN(0xffe0ffff, 0x2a0003e0)	/* mov w0, wN */
 #define MOV_X0_0		INSN(0xffffffff, 0xd2800000)
 #define MOV_X0_X0		INSN(0xffffffff, 0xaa0003e0)
@@ -46,20 +43,20 @@
 #define PACIASP			INSN(0xffffffbf, 0xd503233f)	/* or pacibsp */
 #define RET			INSN(0xffffffff, 0xd65f03c0)
 #define RETAA			INSN(0xfffffbff, 0xd65f0bff)	/* or retab */
-#define SET_X29			INSN(0xffc003ff, 0x910003fd)	/* add x29, sp, #imm12 */
-#define STP_RECORD		INSN(0xffe07fff, 0xa9a07bfd)	/* stp x29, x30, [sp, #-imm]! */
-#define STP_RECORD_16		INSN(0xffffffff, 0xa9bf7bfd)	/* stp x29, x30, [sp, #-16]! */
-#define STP_RECORD_32		INSN(0xffffffff, 0xa9be7bfd)	/* stp x29, x30, [sp, #-32]! */
-#define STP_RECORD_AT		INSN(0xffe07fff, 0xa9007bfd)	/* stp x29, x30, [sp, #imm] */
-#define STP_RECORD_X20		INSN(0xffffffff, 0xa93ffa9d)	/* stp x29, x30, [x20, #-8] */
+#define SET_X29			INSN(0xffc003ff, 0x910003fd)	/* add x29, sp, #n sets FP */
+#define STP_RECORD		INSN(0xffe07fff, 0xa9a07bfd)	/* stp x29, x30, [sp, #-any]! */
+#define STP_RECORD_16		INSN(0xffffffff, 0xa9bf7bfd)
+#define STP_RECORD_32		INSN(0xffffffff, 0xa9be7bfd)
+#define STP_RECORD_AT		INSN(0xffe07fff, 0xa9007bfd)	/* stp x29, x30, [sp, #any] */
+#define STP_RECORD_X20		INSN(0xffffffff, 0xa93ffa9d)	/* Go's stp x29, x30, [x20, #-8] */
 #define STR_X0_X1		INSN(0xfffe03ff, 0xf9020020)	/* str x0, [x1, #1024 to #2040] */
 #define STR_X19_16		INSN(0xffffffff, 0xf9000bf3)	/* str x19, [sp, #16] */
-#define STR_X30			INSN(0xfff00fff, 0xf8100ffe)	/* str x30, [sp, #-imm]! */
-#define STR_X30_AT		INSN(0xffc003ff, 0xf90003fe)	/* str x30, [sp, #imm12] */
-#define STUR_X29_LOW		INSN(0xffffffff, 0xf81f83fd)	/* stur x29, [sp, #-8] */
-#define SUB_X29_8		INSN(0xffffffff, 0xd10023fd)	/* sub x29, sp, #8 */
+#define STR_X30			INSN(0xfff00fff, 0xf8100ffe)	/* str x30, [sp, #-n]! pushes LR */
+#define STR_X30_AT		INSN(0xffc003ff, 0xf90003fe)	/* str x30, [sp, #n] stores LR */
+#define STUR_X29_LOW		INSN(0xffffffff, 0xf81f83fd)	/* Go's stur x29, [sp, #-8] */
+#define SUB_X29_8		INSN(0xffffffff, 0xd10023fd)	/* Go's sub x29, sp, #8 sets FP */
 #define SVC			INSN(0xffffffff, 0xd4000001)
-#define ZERO			INSN(0xffffffff, 0x00000000)	/* padding of Go functions */
+#define ZERO			INSN(0xffffffff, 0x00000000)	/* Go pads functions with zeros */
 
 static bool is(u32 insn, u64 kind)
 {
@@ -106,12 +103,12 @@ enum sfu_call sfu_arch_read_call(struct sfu_walk *walk, unsigned long ra, unsign
 
 /* ---- PLT slots ---- */
 
-#define PLT_BYTES	24	/* longest PLT slot: with bti and autia1716 (-z pac-plt) */
+#define PLT_BYTES	24	/* longest PLT slot in bytes: with bti, autia1716 (-z pac-plt) */
 
 /*
- * Decodes the PLT slot @code at @addr: [bti c;] adrp; ldr; add; [autia1716;] br. binutils 2.46
- * writes nop for an add of 0. Sets @slot to the address of the word through which the slot jumps.
- * Returns the length of the slot in bytes, up to the end of br; 0 for other code.
+ * Decodes the PLT slot @code at @addr: [bti c;] adrp; ldr; add; [autia1716;] br. Sets @slot to the
+ * address of the word that holds its target. Returns the length in bytes up to the end of br; 0 for
+ * other code.
  */
 static unsigned int decode_plt(const u8 *code, unsigned long addr, unsigned long *slot)
 {
@@ -121,6 +118,7 @@ static unsigned int decode_plt(const u8 *code, unsigned long addr, unsigned long
 
 	if (is(insn_at(code + jump), AUTIA1716))
 		jump += 4;
+	/* For an add of 0, binutils 2.46 writes nop. */
 	if (!is(adrp, ADRP_X16) || !is(ldr, LDR_X17_X16) ||
 	    !(is(add, ADD_X16) || (is(add, NOP) && !(ldr & 0x3ffc00))) ||
 	    !is(insn_at(code + jump), BR_X17))
@@ -149,20 +147,20 @@ bool sfu_arm64_is_in_plt(struct sfu_walk *walk, unsigned long ip)
 
 	if (!sfu_walk_read_code(walk, code, addr, sizeof(code)))
 		return false;
-	/* The ip is in a slot that begins at most PLT_BYTES before the ip, and ends after it. */
+	/* Searches for a PLT slot that begins at most PLT_BYTES before the ip and ends after it. */
 	for (off = 0; off <= PLT_BYTES; off += 4)
 		if (off + decode_plt(code + off, addr + off, &slot) > PLT_BYTES)
 			return true;
 	return false;
 }
 
-/* ---- how functions begin ---- */
+/* ---- prologues of functions ---- */
 
-#define TEXT_AFTER	36	/* bytes of code that are read of each function */
+#define TEXT_AFTER	36	/* bytes that are read to recognise the prologue of a function */
 
 /*
  * Returns true if @insn stores x30 (link register) on the stack, alone or with another register.
- * Not with x29: that is a frame record. Not with x16: stp x16, x30 begins the head of a PLT.
+ * Returns false for stp x29, x30 (a frame record) and stp x16, x30 (in the head of a PLT).
  */
 static bool stores_x30(u32 insn)
 {
@@ -176,25 +174,28 @@ static bool stores_x30(u32 insn)
 	return first == 30 || (second == 30 && first != 29 && first != 16);
 }
 
-/* Returns the kind of prologue at @code. A function begins where an instruction stores x30. */
+/* Returns which kind of prologue stores x30 at @code: one that sets FP, another, or none. */
 static enum sframe_prologue text_start(const u8 *code)
 {
 	u32 insn = insn_at(code);
 	unsigned int i;
 
-	/* Prologues of Go. If the frame is large, the second instruction is mov sp, x20. */
+	/* Go's prologues of small and large (mov sp, x20) frames. Both make a frame record. */
 	if (MATCHES(code, STR_X30, STUR_X29_LOW, SUB_X29_8) ||
 	    MATCHES(code, STP_RECORD_X20, ANY, SUB_X29_8))
 		return SFRAME_PROLOGUE_FP;
 	if (stores_x30(insn))
 		return SFRAME_PROLOGUE_OTHER;
-	/* Functions that every file has do not count: _init, _fini, __do_global_dtors_aux. */
+	/*
+	 * Do not count prologues of _init, _fini, __do_global_dtors_aux: these functions make a
+	 * frame record even in files whose other functions keep no frame pointers.
+	 */
 	if ((!is(insn, STP_RECORD) && !is(insn, STP_RECORD_AT)) ||
 	    MATCHES(code, STP_RECORD_16, MOV_X29_SP, LDP_RECORD_16) ||
 	    MATCHES(code, STP_RECORD_16, MOV_X29_SP, BL, LDP_RECORD_16) ||
 	    MATCHES(code, STP_RECORD_32, MOV_X29_SP, STR_X19_16, ADRP_X19, LDRB_W0_X19))
 		return SFRAME_PROLOGUE_NONE;
-	/* Compilers move other instructions between stp x29, x30 and add x29, sp. */
+	/* In a prologue, add x29, sp sets FP. Compilers may move other instructions before it. */
 	for (i = 4; i < TEXT_AFTER; i += 4)
 		if (is(insn_at(code + i), SET_X29))
 			return SFRAME_PROLOGUE_FP;
@@ -210,9 +211,9 @@ void sframe_count_prologues(struct sframe_prologues *starts, const u8 *text, siz
 		sframe_prologues_add(starts, text_start(text + i));
 }
 
-/* ---- the row of an instruction ---- */
+/* ---- unwind rules from prologues and epilogues ---- */
 
-/* Sets @row for a frame of @size bytes. @has_record: x29 and x30 are stored at its lower end. */
+/* Sets @row: the CFA is SP + @size. With @has_record, the pair x29, x30 is stored at SP. */
 static void set_row(struct sframe_row *row, int size, bool has_record)
 {
 	*row = (struct sframe_row){
@@ -224,7 +225,7 @@ static void set_row(struct sframe_row *row, int size, bool has_record)
 	row->fp = (struct sframe_rule){ .how = SFRAME_RULE_CFA_MEM, .off = -size };
 }
 
-/* Sets @row, if @code is [add sp, sp, #size;] ret or ldp x29, x30, [sp], #size; [autiasp;] ret. */
+/* Sets @row at an epilogue: [add sp, sp, #n;] ret, or ldp x29, x30, [sp], #n; [autiasp;] ret. */
 static bool row_of_epilogue(const u8 *code, struct sframe_row *row)
 {
 	u32 insn = insn_at(code);
@@ -263,29 +264,30 @@ bool sfu_arch_read_row(struct sfu_walk *walk, struct sframe_row *row)
 	return true;
 }
 
-/* Returns false if @insn certainly changes neither the stack pointer nor the link register. */
 static bool may_change_sp_or_link(u32 insn)
 {
 	const u32 rd = insn & 31;
 
 	if (is(insn, B) || (insn & 0xff000010) == 0x54000000 ||
 	    (insn & 0x7c000000) == 0x34000000 || is_ret(insn))
-		return false;			/* b, b.cond, cbz, tbz, ret */
+		return false;		/* b, b.cond, cbz, tbz, ret keep x30, SP */
 	if ((insn & 0xffffff3f) == 0xd503241f || (insn & 0xfffff0ff) == 0xd50330bf)
 		return false;			/* bti, dmb */
-	if ((insn & 0x1c000000) == 0x14000000)	/* branch or system insn: only mrs keeps x30, SP */
+	/* Any other branch or system instruction counts as a change; mrs only if it sets x30. */
+	if ((insn & 0x1c000000) == 0x14000000)
 		return (insn & 0xfff00000) != 0xd5300000 || rd == 30;
-	if ((insn & 0x0a000000) == 0x08000000)	/* load or store that uses x30, or SP as its base */
+	/* A load or store may change x30 as its operand, or SP as its base register. */
+	if ((insn & 0x0a000000) == 0x08000000)
 		return rd == 30 || (insn >> 10 & 31) == 30 || (insn >> 16 & 31) == 30 ||
 		       (insn >> 5 & 31) == 31;
 	if (rd != 31)
 		return rd == 30;
-	/* As destination, 31 means SP in these add, sub, and, orr, eor; else the zero register. */
+	/* Destination 31 is SP in some forms of add, sub, and, orr, eor; else the zero register. */
 	return (insn & 0x3f000000) == 0x11000000 || (insn & 0x3fe00000) == 0x0b200000 ||
 	       ((insn & 0x1f800000) == 0x12000000 && (insn & 0x60000000) != 0x60000000);
 }
 
-#define ENTRY_INSNS	16	/* instructions that are read at the start of a function */
+#define ENTRY_INSNS	16	/* number of instructions that sfu_arm64_keeps_link() reads */
 
 bool sfu_arm64_keeps_link(struct sfu_walk *walk, unsigned long func, unsigned long ip)
 {
@@ -300,7 +302,7 @@ bool sfu_arm64_keeps_link(struct sfu_walk *walk, unsigned long func, unsigned lo
 	return true;
 }
 
-/* ---- where programs and threads begin ---- */
+/* ---- code that starts programs and threads ---- */
 
 unsigned long sfu_arch_child_branch(struct sfu_walk *walk, unsigned long ip)
 {
@@ -315,53 +317,53 @@ unsigned long sfu_arch_child_branch(struct sfu_walk *walk, unsigned long ip)
 
 static const struct {
 	enum sfu_start	start;
-	u8		before;		/* bytes before the return address */
+	u8		before;		/* bytes from the start of @code to the return address */
 	u64		code[MAX_SEQUENCE];
 } starts[] = {
-	/* In __libc_start_call_main(): set w0 to argc; maybe one instruction; blr main; bl exit */
+	/* glibc calls main(): set w0 to argc; [any instruction;] blr to main(); bl exit */
 	{ SFU_START_MAIN, 8, { LDR_W0_SP, BLR, BL } },
 	{ SFU_START_MAIN, 8, { MOV_W0, BLR, BL } },
 	{ SFU_START_MAIN, 12, { LDR_W0_SP, ANY, BLR, BL } },
 	{ SFU_START_MAIN, 12, { MOV_W0, ANY, BLR, BL } },
-	/* _start: bl __libc_start_main; bl abort */
+	/* _start of glibc makes two calls: bl __libc_start_main; bl abort */
 	{ SFU_START_ENTRY, 4, { BL, BL } },
-	/* In thread_start() of glibc: blr start_thread; mov x8, #__NR_exit; svc */
+	/* thread_start() of glibc runs a thread: blr start_thread; mov x8, #__NR_exit; svc */
 	{ SFU_START_THREAD, 4, { BLR, MOV_X8_EXIT, SVC } },
-	/* start() of musl */
+	/* start() of musl runs a thread: svc; ldp x1, x0, [xN]; blr x1; bl */
 	{ SFU_START_THREAD, 12, { SVC, LDP_X1_X0, BLR_X1, BL } },
-	/* runtime.goexit() of Go: at bl, to which the function of a goroutine returns */
+	/* A goroutine's function returns to bl in goexit(): mov x0, x0; bl; zeros (padding) */
 	{ SFU_START_THREAD, 4, { MOV_X0_X0, BL, ZERO } },
-	/* make_fcontext() of Boost: ret; mov x0, #0; bl _exit. A fiber's function returns to mov */
+	/* A Boost fiber's function returns to mov in make_fcontext(): ret; mov x0, #0; bl _exit */
 	{ SFU_START_THREAD, 4, { RET, MOV_X0_0, BL } },
 };
 
-/*
- * Returns true if @insn, at @ra, is in start_thread() of glibc, after the call of a thread's
- * function: at most two instructions that compute x1; str of the result to the thread's descriptor;
- * three bl. In static programs, adrp xN; ldr xN; cbz xN guard the first bl, which is nop if no
- * library defines its function. After the call for C11 threads, sxtw extends the int result. Both
- * calls are followed by these instructions, or by a branch to them.
- */
+/* Returns true if a thread's function returns to @insn, at @ra, in start_thread() of glibc. */
 static bool exits_thread(struct sfu_walk *walk, u32 insn, unsigned long ra)
 {
 	u8 after[36];
 	const u8 *code = after;
 
-	if (insn == 0x93407c00)			/* sxtw x0, w0 */
+	/* Skip what start_thread() may run before it stores the thread's result by str x0. */
+	if (insn == 0x93407c00)			/* C11 threads: sxtw x0, w0 precedes str x0 */
 		ra += 4;
-	else if (is(insn, B))
+	else if (is(insn, B))			/* POSIX threads: may branch to code with str x0 */
 		ra += 4 * sign_extend64(insn, 25);
 	if (!sfu_walk_read_code(walk, after, ra, sizeof(after)))
 		return false;
+	/* Up to two instructions compute x1. Then str x0, [x1, #n] stores the thread's result. */
 	while (code < after + 8 && (is(insn_at(code), FIND_X1_BY_X29) ||
 				    is(insn_at(code), FIND_X1_BY_X1)))
 		code += 4;
+	/*
+	 * After str x0 come three calls. In static programs, adrp; ldr; cbz may skip the first. A
+	 * nop replaces that call if the function that it calls is not linked in.
+	 */
 	return MATCHES(code, STR_X0_X1, BL, BL, BL) ||
 	       (MATCHES(code, STR_X0_X1, ANY, ANY, CBZ_2) &&
 		(MATCHES(code + 16, BL, BL, BL) || MATCHES(code + 16, NOP, BL, BL)));
 }
 
-/* Needs no pattern of libstdc++: its code that starts threads keeps frame pointers up to libc. */
+/* No pattern for libstdc++'s thread code: it keeps FP on arm64, so the walk finds libc's by FP. */
 enum sfu_start sfu_arch_read_start(struct sfu_walk *walk)
 {
 	const unsigned long ra = walk->frame.ip;

@@ -1,34 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The fallback of arm64. Calls leave the return address in the link register, so a function may
- * have no frame, or none yet. The frame pointer then belongs to an outer frame: following it would
- * skip the caller.
+ * The fallback of arm64: finds the caller of a frame without an SFrame row, by the link register
+ * (x30) or by FP. A call stores the return address in x30. A function that makes no frame, or has
+ * not made it yet, leaves FP as it is. Then the frame record at FP would skip the caller.
  *
- * In an interrupted frame (sampled, or hit by a signal) the link register is known. Its target is
- * the caller if it is code after a call instruction, and
+ * x30 is known if a sample or a signal has interrupted the frame. It is taken for the return
+ * address if it follows a call (or is the sigreturn stub), and one of these holds:
  *
- *	- the ip is in a PLT slot, which has no frame;
- *	- or the target is in another file: after calls of its own, the link register of a function
- *	  leads to its own file;
- *	- or the target is after a call of the present function, see is_entered_by_link().
+ *	- The ip is in a PLT slot, which has no frame. There, the record at FP is not tried.
+ *	- x30 is in another file than the ip. If the function had made a call, x30 would be in
+ *	  the function's file.
+ *	- The call before x30 enters the present function, see is_entered_by_link().
  *
- * Else the caller is found by the frame pointer, if the code keeps frame pointers, or a call proves
- * the frame record. A proof counts only if the link register is unknown, leads to no code, to the
- * address in the frame record, or to code of the same file without a row. Else it may lead to the
- * real caller, and the frame record belong to an outer one.
+ * Else the frame record at FP gives the caller, if one of these holds:
+ *
+ *	- The code at the ip keeps frame pointers.
+ *	- The call before the record's return address enters a function without a row, in the
+ *	  file of the ip. This is no proof if x30 may be the real return address.
  */
 #include "sframe_arch.h"
 #include "walk/fallback.h"
 #include "walk/walk.h"
 
+/* What x30 tells about the caller. The record is the frame record at FP. */
 enum link {
-	LINK_UNKNOWN,		/* link register unknown, in no code, or as in the frame record */
-	LINK_FROM_PLT,
-	LINK_TO_OTHER_FILE,
-	LINK_TO_SAME_FILE,
+	LINK_UNKNOWN,		/* x30 is unknown, in no code, or (in the ip's file) record's RA */
+	LINK_FROM_PLT,		/* the ip is in a PLT slot */
+	LINK_TO_OTHER_FILE,	/* x30 is in another file than ip; the record at FP may hold x30 */
+	LINK_TO_SAME_FILE,	/* x30 is in the ip's file, and is not the record's RA */
 };
 
-/* Returns where the link register, @linked->ip, leads. @by_fp->ip is 0 without a frame record. */
+/* Classifies x30 (@linked->ip). @by_fp->ip is RA of the record at FP. Each is 0 if unknown. */
 static enum link classify_link(struct sfu_walk *walk, const struct sfu_frame *linked,
 			       const struct sfu_frame *by_fp)
 {
@@ -46,9 +48,8 @@ static enum link classify_link(struct sfu_walk *walk, const struct sfu_frame *li
 }
 
 /*
- * Returns true if the link register certainly has the return address of the present function: a
- * direct call before this address enters a function, and the instructions from the start of this
- * function to the ip change neither the link register nor the stack pointer.
+ * Returns true if x30 (@linked->ip) certainly is the return address of the present function. It
+ * must follow a direct call. The code from the called address to the ip must keep x30 and SP.
  */
 static bool is_entered_by_link(struct sfu_walk *walk, const struct sfu_frame *linked)
 {
@@ -80,14 +81,18 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller)
 	if (link != LINK_UNKNOWN && IS_ALIGNED(linked.sp, SFU_ARCH_CFA_ALIGN) &&
 	    sfu_walk_range_of(walk, &linked) && sfu_call_may_return_to(walk, linked.ip) &&
 	    (link != LINK_TO_SAME_FILE || is_entered_by_link(walk, &linked))) {
-		/* A frame record with this return address is the record of the present function. */
+		/* A record at FP that holds x30 is this frame's: it gives the caller's SP, FP. */
 		*caller = by_fp.ip == linked.ip ? by_fp : linked;
-		/* If the link leads to another file, the function may have moved SP already. */
+		/* x30 in another file tells nothing of SP, which the function may have lowered. */
 		caller->sp_unverified = link == LINK_TO_OTHER_FILE;
 		return SFU_STOP_NONE;
 	}
 	if (!by_fp.ip)
 		return SFU_STOP_NODATA;
+	/*
+	 * If x30 is in another file, or in code with a row, it may be the real return address. Then
+	 * the record at FP may be an outer frame's, and the call before its RA proves nothing.
+	 */
 	may_be_proved = link == LINK_UNKNOWN ||
 			(link == LINK_TO_SAME_FILE &&
 			 sfu_lacks_row(walk, sfu_walk_range_of(walk, &linked),
@@ -100,7 +105,7 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller)
 	return SFU_STOP_NONE;
 }
 
-/* Nothing to find: on arm64, rows of the dynamic loader's binding code find the CFA by SP. */
+/* Not needed on arm64: rows of _dl_runtime_resolve() find the CFA by SP, which is always known. */
 bool sfu_arch_find_binding(struct sfu_walk *walk, const struct sframe_row *row,
 			   struct sfu_frame *caller)
 {

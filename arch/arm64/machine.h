@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* arm64: constants and inline functions. See include/sframe_arch.h. */
+/* Constants and inline functions of arm64, which include/sframe_arch.h lists and explains. */
 #ifndef SFU_MACHINE_H
 #define SFU_MACHINE_H
 
@@ -23,33 +23,29 @@
 #define SFU_ARCH_CFA_ALIGN	16
 
 /*
- * Go stores x30 at its new SP and x29 in the word below, to which x29 then points. So the caller's
- * SP is at least x29 + 24.
+ * Go stores x30 at its new SP, and x29 in the word below SP. Then x29 points to this word. As a
+ * frame has at least 16 bytes, the caller's SP is at least x29 + 24.
  */
 #define SFU_ARCH_LOW_RECORD	8
 
 #define SFU_ARCH_CALL_BYTES	4
 
-/* The rt_sigreturn stub, __kernel_rt_sigreturn() of the vDSO: mov x8, #139; svc #0 */
+/* The rt_sigreturn stub is __kernel_rt_sigreturn() of the vDSO: mov x8, #139; svc #0. */
 #define SFU_ARCH_SIGRETURN_BYTES	8
 #define SFU_ARCH_SIGRETURN_CALL		4
 
-/* In the stub, SP points to 128 bytes of siginfo, then a ucontext with sigcontext at byte 176. */
+/* In the rt_sigreturn stub, siginfo is at SP, ucontext at SP + 128, sigcontext at SP + 304. */
 #define SFU_ARCH_SIGCONTEXT_OFFSET	304
 #define SFU_ARCH_SIGCONTEXT_IP		33
 
 #define SFU_ARCH_TRAMPOLINE_PUSHES	0
 
-/* Returns false for 32-bit tasks. */
 static inline bool sfu_arch_unwindable(struct pt_regs *regs)
 {
 	return !compat_user_mode(regs);
 }
 
-/*
- * Returns TTBR0, which has the address of the page table of user memory. With software PAN, a user
- * access loads TTBR0 from thread_info, where switch_mm() has stored it.
- */
+/* Returns TTBR0, the user page table. With software PAN, user accesses load it from thread_info. */
 static inline u64 sfu_user_ttbr(void)
 {
 #ifdef CONFIG_ARM64_SW_TTBR0_PAN
@@ -59,36 +55,36 @@ static inline u64 sfu_user_ttbr(void)
 	return read_sysreg(ttbr0_el1);
 }
 
-/* The bits of TTBR0 with the address. The other bits are the ASID and TTBR_CNP_BIT. */
+/* Bits of TTBR0 that hold the page table's address. The others are the ASID and TTBR_CNP_BIT. */
 #define SFU_TTBR_TABLE	GENMASK_ULL(47, 1)
 
 static inline bool sfu_arch_has_user_memory(void)
 {
-	/* A variable, because the macro phys_to_ttbr() evaluates its argument twice. */
+	/* @table is a variable because the macro phys_to_ttbr() evaluates its argument twice. */
 	phys_addr_t table = virt_to_phys(current->mm->pgd);
 
 	return !((sfu_user_ttbr() ^ phys_to_ttbr(table)) & SFU_TTBR_TABLE);
 }
 
-/* Needs no mask: unsafe_get_user() clears bit 55 without a branch, so it reads no kernel memory. */
+/*
+ * Masks nothing: unsafe_get_user() itself clears bit 55 of the address, without a branch. Kernel
+ * addresses have this bit, so even a mispredicted check of the address reads no kernel memory.
+ */
 static inline unsigned long sfu_arch_mask_user(unsigned long addr)
 {
 	return addr;
 }
 
-/* All return addresses are masked: a frame record does not say if its return address is signed. */
+/* The mask removes a PAC from any return address: frame records do not say if theirs has a PAC. */
 static __always_inline unsigned long sfu_arch_ra_mask(void)
 {
 	return ~ptrauth_user_pac_mask();
 }
 
-/*
- * In a task that clone() has just made, x0 is 0, and x8 still has the number of the system call.
- * The parent's x0 is its first argument until clone() returns: if this is 0, both look alike, so
- * false.
- */
+/* Returns true in a task that clone() has just made: x0 is 0, x8 has the number of clone(). */
 static inline bool sfu_arch_is_child(const struct pt_regs *regs)
 {
+	/* In clone() with argument x0 = 0, parent and child look alike: false for both there. */
 	return !regs->regs[0] && (regs->regs[8] == __NR_clone || regs->regs[8] == __NR_clone3) &&
 	       (regs->syscallno == NO_SYSCALL || regs->orig_x0);
 }
@@ -102,16 +98,16 @@ static __always_inline bool sfu_arch_follows_call(const u8 *ra)
 {
 	u32 insn = get_unaligned_le32(ra - 4);
 
-	/* a call is bl or blr, with or without pointer authentication */
+	/* calls are bl, or blr with or without pointer authentication */
 	return (insn & 0xfc000000) == 0x94000000 || (insn & 0xfefff000) == 0xd63f0000;
 }
 
 struct sfu_walk;
 
-/* Returns true if @ip is in a PLT slot, for which linkers write no rows. */
+/* Returns true if @ip is in a PLT slot, for which linkers write no SFrame rows. */
 bool sfu_arm64_is_in_plt(struct sfu_walk *walk, unsigned long ip);
 
-/* Returns true if no instruction from @func to @ip, of at most 15, changes link register or SP. */
+/* Returns true if the instructions from @func to @ip, at most 15, change neither x30 nor SP. */
 bool sfu_arm64_keeps_link(struct sfu_walk *walk, unsigned long func, unsigned long ip);
 
 #endif /* SFU_MACHINE_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Registers of user mode on arm64: in pt_regs, and in signal frames. */
+/* Reads the registers of user mode on arm64, in pt_regs and in signal frames. */
 #include <linux/nospec.h>
 
 #include <asm/sigcontext.h>
@@ -8,7 +8,7 @@
 #include "sframe_arch.h"
 #include "walk/walk.h"
 
-/* Always true: the processor masks even pseudo-NMIs until entry code has stored the registers. */
+/* pt_regs always has the user's registers: until they are stored, even pseudo-NMIs are masked. */
 bool sfu_arch_has_user_registers(const struct pt_regs *regs)
 {
 	return true;
@@ -16,7 +16,7 @@ bool sfu_arch_has_user_registers(const struct pt_regs *regs)
 
 unsigned long sfu_arch_reg(const struct pt_regs *regs, unsigned int reg)
 {
-	/* The decoder has checked @reg, but the processor may have mispredicted the check. */
+	/* The row decoder has checked @reg. A mispredicted check must not read beyond pt_regs. */
 	reg = array_index_nospec(reg, SFU_ARCH_NR_REGS);
 	return regs_get_register((struct pt_regs *)regs, reg * sizeof(u64));
 }
@@ -27,15 +27,15 @@ bool sfu_arch_calls_sigreturn(const struct pt_regs *regs)
 }
 
 /*
- * rt_sigreturn() restores x0 to x30, and then SP. Until it restores x8, this register has the
- * number of the system call: another value shows that x0 to x8 are restored.
+ * rt_sigreturn() restores x0 to x30 in this order. Until it restores x8, x8 has the number of this
+ * system call. So if x8 has another value, x0 to x8 are restored.
  */
 unsigned int sfu_arch_nr_restored(const struct pt_regs *regs)
 {
 	return regs->syscallno == __NR_rt_sigreturn && regs->regs[8] != __NR_rt_sigreturn ? 9 : 0;
 }
 
-/* Word 36 of a struct sigcontext is always the head of the record of floating-point registers. */
+/* Checks word 36 of struct sigcontext: the kernel always puts the head of fpsimd_context there. */
 enum sfu_stop sfu_arch_check_sigcontext(struct sfu_walk *walk, unsigned long sigcontext)
 {
 	unsigned long head;
@@ -49,5 +49,5 @@ enum sfu_stop sfu_arch_check_sigcontext(struct sfu_walk *walk, unsigned long sig
 
 unsigned int sfu_arch_sigcontext_word(unsigned int reg)
 {
-	return 1 + reg;				/* word 0 of sigcontext is the fault address */
+	return 1 + reg;		/* x0 is word 1 of struct sigcontext, after the fault address */
 }

@@ -1,30 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Frames in which the kernel is handling a uprobe, on arm64. */
+/* Recognises frames in the uretprobe trampoline. All else for uprobes is in walk/uprobe.c. */
 #include "sframe_arch.h"
 #include "walk/walk.h"
 
-/* Nothing to correct: on arm64, the saved ip is at the breakpoint, not after it. */
+/* Never corrects the ip: at a uprobe's breakpoint, arm64 saves the breakpoint's address as ip. */
 bool sfu_arch_leave_breakpoint(struct sfu_walk *walk)
 {
 	return false;
 }
 
-/* Nothing to correct: arm64 has no optimized uprobes (calls instead of breakpoints). */
+/* Never corrects ip or SP: arm64 has no optimized uprobes (calls in place of breakpoints). */
 bool sfu_arch_leave_call(struct sfu_walk *walk)
 {
 	return false;
 }
 
-/*
- * The uretprobe trampoline is a breakpoint at the start of a page, which may be unreadable. The
- * probed function has returned to it, so the link register has its address. In any other function
- * at the start of a page, the link register has another address.
- */
+/* The uretprobe trampoline is a breakpoint at the start of a page, which may be unreadable. */
 bool sfu_arch_is_trampoline(struct sfu_walk *walk, unsigned int *pops)
 {
 	const struct pt_regs *regs = walk->frame.regs;
 	unsigned int off = offset_in_page(walk->frame.ip);
 
 	*pops = 0;
+	/* If a probed function's ret led here, x30 is this address; after a call, another one. */
 	return regs && off < 4 && regs->regs[30] == walk->frame.ip - off;
 }

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Recognises x86_64 instructions, in copies of code that may have any bytes: calls, PLT slots,
- * prologues, epilogues, and the code of libraries that starts programs and threads.
- */
+/* Recognises x86_64 code, such as calls. The code is a copy of user memory: it may be any bytes. */
 #include <linux/kernel.h>
 #include <linux/string.h>
 
@@ -10,23 +7,20 @@
 #include "map/keeps_fp.h"
 #include "walk/walk.h"
 
-/*
- * A sequence of instructions. The low byte of an element of @code is a byte of code, and its high
- * byte is a mask of the bits that may differ. ANY is one byte with any value, ANY4 four of them.
- */
+/* A pattern of machine code. */
 struct pattern {
-	u8	before;		/* bytes of the sequence before the address that is tested */
-	u8	len;		/* number of elements of @code that are used */
-	u16	code[22];
+	u8	before;		/* bytes from the start of the pattern to the tested address */
+	u8	len;		/* number of used elements of @code */
+	u16	code[22];	/* low half: byte to compare; high half: bits that may differ */
 };
 
 #define PATTERN(before, ...)	\
 	{ before, sizeof((u16 []){ __VA_ARGS__ }) / sizeof(u16), { __VA_ARGS__ } }
-#define ANY	0xff01
-#define ANY4	0xff04
-#define REG	0x0700		/* one of eight registers */
+#define ANY	0xff01		/* matches any byte */
+#define ANY4	0xff04		/* matches any four bytes */
+#define REG	0x0700		/* mask: the low 3 bits of the byte, a register, may differ */
 
-/* Returns the length in bytes of the code at @addr, if it matches @pattern; else 0. */
+/* Returns the length in bytes of the code at @addr if it matches @pattern; else 0. */
 static unsigned int match_one(const u8 *addr, const struct pattern *pattern)
 {
 	const u8 *code = addr - pattern->before;
@@ -49,7 +43,6 @@ static unsigned int match_one(const u8 *addr, const struct pattern *pattern)
 })
 #define PATTERNS(name, ...)	static const struct pattern name[] = { __VA_ARGS__, {} }
 
-/* Returns the length in bytes of the code at @addr, if it matches one of @patterns; else 0. */
 static unsigned int match_any(const u8 *addr, const struct pattern *patterns)
 {
 	unsigned int bytes = 0;
@@ -66,7 +59,7 @@ static s32 read_s32(const u8 *code)
 
 /* ---- calls ---- */
 
-/* Returns the length in bytes of the instruction 0xff @modrm @sib if it calls *operand; else 0. */
+/* Returns the length in bytes of the instruction 0xff @modrm @sib if it is a near call; else 0. */
 static unsigned int indirect_call_bytes(u8 modrm, u8 sib)
 {
 	unsigned int mode = modrm >> 6, base = modrm & 7;
@@ -96,7 +89,7 @@ enum sfu_call sfu_arch_read_call(struct sfu_walk *walk, unsigned long ra, unsign
 	u8 code[SFU_ARCH_CALL_BYTES];
 	const u8 *end = code + sizeof(code);
 
-	/* If the page before @ra is absent, its bytes are read as 0, which match no call. */
+	/* If the page before @ra is not in memory, its bytes are read as 0, which match no call. */
 	if (!sfu_walk_read_around(walk, code, ra, sizeof(code), 0))
 		return SFU_CALL_NONE;
 	*where = ra + read_s32(end - 4);
@@ -109,7 +102,7 @@ enum sfu_call sfu_arch_read_call(struct sfu_walk *walk, unsigned long ra, unsign
 
 /* ---- PLT slots ---- */
 
-/* PLT slots: [endbr64;] [bnd] jmp *disp(%rip). Of mold: endbr64; mov $n,%r11d; jmp *disp(%rip) */
+/* PLT slots: [endbr64;] [bnd] jmp *disp(%rip); mold's: endbr64; mov $n,%r11d; jmp *disp(%rip) */
 PATTERNS(plt_slots,
 	 PATTERN(0, 0xff, 0x25, ANY4),
 	 PATTERN(0, 0xf2, 0xff, 0x25, ANY4),
@@ -140,11 +133,11 @@ bool sfu_x86_pushes_index(struct sfu_walk *walk, unsigned long addr, unsigned lo
 	return code[i] == 0x68 && (u32)read_s32(code + i + 1) == index;
 }
 
-/* ---- how functions begin ---- */
+/* ---- prologues of functions ---- */
 
-#define TEXT_STEP	16	/* alignment of compiled functions */
-#define TEXT_AFTER	36	/* bytes of code that are read of each function */
-#define MOVED_BETWEEN	16	/* at most so many bytes between push %rbp and mov %rsp,%rbp */
+#define TEXT_STEP	16	/* alignment of compiled functions, in bytes */
+#define TEXT_AFTER	36	/* bytes that are read to recognise the prologue of a function */
+#define MOVED_BETWEEN	16	/* between push %rbp and mov %rsp,%rbp are fewer bytes than this */
 
 #define PUSH_RBP	0x55
 #define BREAKPOINT	0xcc
@@ -156,7 +149,7 @@ static bool sets_rbp(const u8 *code)
 				   (code[1] == 0x8b && code[2] == 0xec));
 }
 
-/* Instructions that make room in a frame: push %rbx; push %r12 to %r15; sub $n,%rsp. */
+/* Instructions that make room on the stack: push %rbx, push %r12 to %r15, or sub $n,%rsp. */
 PATTERNS(makes_room,
 	 PATTERN(0, 0x53),
 	 PATTERN(0, 0x41, 0x0300 | 0x54),
@@ -167,13 +160,13 @@ PATTERNS(go_checks,
 	 PATTERN(0, 0x49, 0x3b, 0x66, 0x10, 0x76, ANY),
 	 PATTERN(0, 0x49, 0x3b, 0x66, 0x10, 0x0f, 0x86, ANY4));
 
-/* Returns true if @byte ends ret, nop, int3 or a long nop, after which a function may begin. */
+/* Returns true if @byte may end ret, nop, int3 or a long nop: a function may begin after it. */
 static bool ends_function(u8 byte)
 {
 	return byte == 0xc3 || byte == 0x90 || byte == BREAKPOINT || byte == 0x00;
 }
 
-/* Returns the length in bytes of endbr64 and Go's stack check, which may precede push %rbp. */
+/* Returns the length in bytes of [endbr64;] [Go's stack check], which may precede push %rbp. */
 static unsigned int bytes_before_push(const u8 *code)
 {
 	unsigned int bytes = MATCHES(code, 0, 0xf3, 0x0f, 0x1e, 0xfa);
@@ -181,14 +174,12 @@ static unsigned int bytes_before_push(const u8 *code)
 	return bytes + match_any(code + bytes, go_checks);
 }
 
-/*
- * Returns the distance in bytes from @code, right after push %rbp, to the end of mov %rsp,%rbp; 0
- * if this instruction is not near, or the function first makes room for other data on the stack.
- */
+/* @code follows push %rbp. Returns the bytes to the end of mov %rsp,%rbp; 0 if it is not near. */
 static unsigned int bytes_to_set_rbp(const u8 *code)
 {
 	unsigned int i;
 
+	/* If push %rbx etc. or sub $n,%rsp is at @code, the function counts as one without FP. */
 	if (match_any(code, makes_room))
 		return 0;
 	for (i = 0; i < MOVED_BETWEEN; i++)
@@ -204,17 +195,13 @@ static enum sframe_prologue text_start(const u8 *code)
 	code += bytes_before_push(code);
 	if (code[0] == PUSH_RBP)
 		return bytes_to_set_rbp(code + 1) ? SFRAME_PROLOGUE_FP : SFRAME_PROLOGUE_OTHER;
-	/* Not counted are _init and _fini, which every file has: sub $8,%rsp; add $8,%rsp. */
+	/* Skip _fini (sub $8,%rsp; add $8,%rsp): it makes no record even in files that keep FP. */
 	if (MATCHES(code, 0, 0x48, 0x83, 0xec, 0x08, 0x48, 0x83, 0xc4, 0x08))
 		return SFRAME_PROLOGUE_NONE;
 	return match_any(code, makes_room) ? SFRAME_PROLOGUE_OTHER : SFRAME_PROLOGUE_NONE;
 }
 
-/*
- * Returns true if a function of a JIT compiler may have ended right before @code. A byte of 0 may
- * also end a jump, after which OpenJDK's interpreter aligns the stack: that looks like the start of
- * a function. So a 0 counts only as the end of a long nop.
- */
+/* Returns true if a function of a JIT compiler, or padding, may have ended right before @code. */
 static bool jit_ends_function(const u8 *code)
 {
 	PATTERNS(nops,
@@ -224,18 +211,21 @@ static bool jit_ends_function(const u8 *code)
 		 PATTERN(7, 0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00),
 		 PATTERN(8, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00));
 
+	/*
+	 * A byte 0 before @code counts only if it ends a long nop, as padding. In OpenJDK's
+	 * interpreter, it may also end a jump. Code after this jump aligns the stack, which looks
+	 * like a prologue.
+	 */
 	return code[-1] ? ends_function(code[-1]) : match_any(code, nops);
 }
 
 /*
- * Returns the kind of prologue at @code, in code of a JIT compiler. Functions begin at any address
- * there, so only instructions count that mean hardly anything else. OpenJDK code without frame
- * pointers makes room right after push %rbp (whose byte also ends push %r13), or before it stores
- * %rbp. A frame without a record also counts where a compiled function could begin.
+ * Returns the kind of prologue at @code, in code of a JIT compiler. Its functions begin at any
+ * address, so only sequences that are rare inside functions are taken for prologues.
  */
 static enum sframe_prologue jit_start(const u8 *code, bool is_aligned)
 {
-	/* sub $n,%rsp; mov %rbp,n(%rsp) */
+	/* OpenJDK makes room, then stores rbp: sub $n,%rsp; mov %rbp,disp(%rsp) */
 	PATTERNS(stores_rbp,
 		 PATTERN(0, 0x48, 0x83, 0xec, ANY, 0x48, 0x89, 0x6c, 0x24, ANY),
 		 PATTERN(0, 0x48, 0x81, 0xec, ANY4, 0x48, 0x89, 0x6c, 0x24, ANY),
@@ -246,8 +236,10 @@ static enum sframe_prologue jit_start(const u8 *code, bool is_aligned)
 		return sets_rbp(code + bytes) ? SFRAME_PROLOGUE_FP : SFRAME_PROLOGUE_OTHER;
 	if (code[0] == PUSH_RBP && sets_rbp(code + 1))
 		return SFRAME_PROLOGUE_FP;
+	/* OpenJDK's push %rbp; sub $n,%rsp sets no frame pointer. (0x41 0x55 is push %r13.) */
 	if (code[0] == PUSH_RBP && match_any(code + 1, makes_room) && code[-1] != 0x41)
 		return SFRAME_PROLOGUE_OTHER;
+	/* At an aligned address after a function's end, accept any prologue that sets no FP. */
 	return is_aligned && jit_ends_function(code) && text_start(code) == SFRAME_PROLOGUE_OTHER ?
 	       SFRAME_PROLOGUE_OTHER : SFRAME_PROLOGUE_NONE;
 }
@@ -257,13 +249,13 @@ void sframe_count_prologues(struct sframe_prologues *starts, const u8 *text, siz
 {
 	size_t i;
 
-	/* A function at the start of @text is left out: the bytes before it are unknown. */
+	/* Skips the first TEXT_STEP bytes of @text: bytes before a prologue are tested, too. */
 	for (i = TEXT_STEP; i + TEXT_AFTER <= len; i += is_jit ? 1 : TEXT_STEP)
 		sframe_prologues_add(starts, is_jit ? jit_start(text + i, i % TEXT_STEP == 0) :
 						   text_start(text + i));
 }
 
-/* ---- rows that follow from the instructions at an address ---- */
+/* ---- unwind rules from prologues and epilogues ---- */
 
 #define CODE_BEFORE	24
 
@@ -278,23 +270,23 @@ static void set_row(struct sframe_row *row, u8 base, s32 off, bool has_pushed_rb
 		row->fp = (struct sframe_rule){ .how = SFRAME_RULE_CFA_MEM, .off = -16 };
 }
 
-/*
- * Returns the first byte of the function at @code, also if a uprobe has replaced it by a
- * breakpoint: then the next bytes show it. Breakpoints also fill the space between functions: one
- * of them counts as push %rbp only if it is at the ip (@off is 0), or mov %rsp,%rbp follows.
- */
+/* Returns the first byte of the function at @code, even if a uprobe's breakpoint replaces it. */
 static u8 first_byte(const u8 *code, unsigned int off)
 {
 	if (code[0] != BREAKPOINT)
 		return code[0];
 	if (MATCHES(code, 0, ANY, 0x0f, 0x1e, 0xfa))	/* endbr64 */
 		return 0xf3;
-	if (MATCHES(code, 0, ANY, 0x3b, 0x66, 0x10))	/* stack check of Go */
+	if (MATCHES(code, 0, ANY, 0x3b, 0x66, 0x10))	/* Go: cmp 0x10(%r14),%rsp */
 		return 0x49;
+	/*
+	 * Breakpoints may also be padding between functions. This one replaces push %rbp if the ip
+	 * is at it (@off is 0), or if mov %rsp,%rbp follows.
+	 */
 	return !off || sets_rbp(code + 1) ? PUSH_RBP : code[0];
 }
 
-/* Sets @row if a prologue begins @off bytes before the ip and ends after it. Else returns false. */
+/* Sets @row and returns true if a prologue begins @off bytes before @ip, and ends after @ip. */
 static bool row_of_prologue(const u8 *ip, unsigned int off, struct sframe_row *row)
 {
 	u8 code[TEXT_AFTER];
@@ -321,14 +313,14 @@ PATTERNS(add_rsp,
 	 PATTERN(0, 0x48, 0x83, 0xc4, ANY),
 	 PATTERN(0, 0x48, 0x81, 0xc4, ANY4));
 
-/* An epilogue pops at most so many registers, and before that frees at most so many bytes. */
+/* Limits of an epilogue: pops (functions save up to six registers), bytes freed before them. */
 #define MAX_POPS	7
 #define MAX_ROOM	0x10000
 
 #define POP_RSP		0x5c
 #define POP_RBP		0x5d
 
-/* Sets @row, if @code is an epilogue: leave; ret, or [add $n,%rsp;] pops; ret. */
+/* Sets @row and returns true at an epilogue: leave; ret, or [add $n,%rsp;] pops; ret. */
 static bool row_of_epilogue(const u8 *code, struct sframe_row *row)
 {
 	unsigned int i, has_rex, bytes = match_any(code, add_rsp);
@@ -373,29 +365,29 @@ bool sfu_arch_read_row(struct sfu_walk *walk, struct sframe_row *row)
 	if (!frame->is_activation)
 		return false;
 	set_row(row, SFU_ARCH_REG_SP, 8, false);
-	/* glibc's clone() has no row after its system call: test %rax,%rax; jl; je; ret. */
+	/* In PLT slots, and in glibc's clone() right after its system call, RA is at SP. */
 	return MATCHES(ip, 2, 0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c, ANY, 0x74, ANY, 0xc3) ||
 	       match_any(ip, plt_slots) || row_of_prologue(ip, off, row) ||
 	       (off + TEXT_STEP < CODE_BEFORE && row_of_prologue(ip, off + TEXT_STEP, row));
 }
 
-/* ---- where programs and threads begin ---- */
+/* ---- code that starts programs and threads ---- */
 
 unsigned long sfu_arch_child_branch(struct sfu_walk *walk, unsigned long ip)
 {
 	u8 code[7];
 
-	/* test %rax,%rax; jl; je */
+	/* After the system call of clone(): test %rax,%rax; jl to the error; je to the child. */
 	return sfu_walk_read_code(walk, code, ip, sizeof(code)) &&
 	       MATCHES(code, 0, 0x48, 0x85, 0xc0, 0x7c, ANY, 0x74, ANY) ?
 	       sizeof(code) + (s8)code[6] : 0;
 }
 
-#define START_BYTES	9	/* bytes of code that are read before and after a return address */
+#define START_BYTES	9	/* bytes that read_start() reads before and after @ra */
 
 /*
- * Returns true if @ra is after the call of a thread's function in start() of musl: syscall; mov
- * 8(%reg),%rdi; call *(%reg); mov %rax,%rdi; call __pthread_exit.
+ * Returns true if @ra follows call *(%reg), which runs a thread's function, in start() of musl:
+ * syscall; mov 8(%reg),%rdi; call *(%reg); mov %rax,%rdi; call __pthread_exit.
  */
 static bool starts_thread_of_musl(const u8 *ra)
 {
@@ -410,54 +402,49 @@ static const struct {
 	enum sfu_start	start;
 	struct pattern	pattern;
 } starts[] = {
-	/* In __libc_start_call_main(): call main by %reg or disp(%rsp); mov %eax,%edi; call exit */
+	/* glibc calls main() by call *%reg or call *disp(%rsp), then: mov %eax,%edi; call exit */
 	{ SFU_START_MAIN, PATTERN(2, 0xff, REG | 0xd0, 0x89, 0xc7, 0xe8) },
 	{ SFU_START_MAIN, PATTERN(4, 0xff, 0x54, 0x24, ANY, 0x89, 0xc7, 0xe8) },
-	/* In _start: call __libc_start_main, directly or by a word at disp(%rip); hlt */
+	/* _start calls __libc_start_main, directly or by a word at disp(%rip). Then comes hlt. */
 	{ SFU_START_ENTRY, PATTERN(6, 0xff, 0x15, ANY4, 0xf4) },
 	{ SFU_START_ENTRY, PATTERN(5, 0xe8, ANY4, 0xf4) },
-	/*
-	 * runtime.goexit() of Go, after padding: nop; call; nop. The runtime stores the address of
-	 * this call as the return address of a goroutine's function.
-	 */
+	/* A goroutine's function returns to call in goexit(): int3 (padding); nop; call; nop */
 	{ SFU_START_THREAD, PATTERN(2, 0xcc, 0x90, 0xe8, ANY4, 0x90) },
 	/*
-	 * make_fcontext() of Boost: push %rbp; jmp *%rbx; [endbr64;] xor %rdi,%rdi; call _exit. The
-	 * push stores the address after jmp, to which a fiber's function returns.
+	 * Code in Boost's make_fcontext() runs a fiber's function: push %rbp; jmp *%rbx; [endbr64;]
+	 * xor %rdi,%rdi; call _exit. The push stores the return address, which is right after jmp.
 	 */
 	{ SFU_START_THREAD, PATTERN(3, 0x55, 0xff, 0xe3, 0x48, 0x31, 0xff, 0xe8) },
 	{ SFU_START_THREAD,
 	  PATTERN(3, 0x55, 0xff, 0xe3, 0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x31, 0xff, 0xe8) },
 };
 
-/*
- * Code of glibc's start_thread() after the call of a thread's function: mov %rax,%fs:disp stores
- * the result in the thread's descriptor; three calls follow. disp is positive there: thread-local
- * variables have a negative one. In static programs, cmpq $0,disp(%rip); je guards the first call.
- */
+/* start_thread() of glibc: mov %rax,%fs:disp stores the thread's result, then come three calls. */
 PATTERNS(thread_exits,
+	 /* disp > 0: mov %rax,%fs:disp must write the thread descriptor, not thread-local data. */
 	 PATTERN(0, 0x64, 0x48, 0x89, 0x04, 0x25, ANY, ANY, 0x00, 0x00,
 		 0xe8, ANY4, 0xe8, ANY4, 0xe8),
+	 /* In static programs, cmpq $0,disp(%rip); je after mov may skip the first call. */
 	 PATTERN(0, 0x64, 0x48, 0x89, 0x04, 0x25, ANY, ANY, 0x00, 0x00,
 		 0x48, 0x83, 0x3d, ANY4, 0x00, 0x74, 0x05, 0xe8, ANY4, 0xe8, ANY4, 0xe8));
 
-/*
- * Returns true if @code, at @ra, is in start_thread() of glibc, after the call of a thread's
- * function. After the call for C11 threads, cltq extends the int result. Both calls are followed by
- * the instructions of thread_exits, or by a jump to them.
- */
+/* Returns true if a thread's function returns to @code, at @ra, in start_thread() of glibc. */
 static bool exits_thread(struct sfu_walk *walk, const u8 *code, unsigned long ra)
 {
 	u8 after[30];
 
-	if (code[0] == 0x48 && code[1] == 0x98)
+	/* Skip what start_thread() may run before mov %rax,%fs:disp stores the thread's result. */
+	if (code[0] == 0x48 && code[1] == 0x98)	/* C11 threads: cltq precedes mov %rax,%fs:disp */
 		ra += 2;
-	else if (code[0] == 0xe9)
+	else if (code[0] == 0xe9)		/* POSIX threads: may jump to mov %rax,%fs:disp */
 		ra += 5 + read_s32(code + 1);
 	return sfu_walk_read_code(walk, after, ra, sizeof(after)) && match_any(after, thread_exits);
 }
 
-/* Returns the kind of code at @ra. Sets @calls_cxx if libstdc++ may start a std::thread there. */
+/*
+ * Returns which kind of code that starts a program or thread is at the return address @ra. Sets
+ * @calls_cxx to true if code of libstdc++ seems to call a thread's function right before @ra.
+ */
 static enum sfu_start read_start(struct sfu_walk *walk, unsigned long ra, bool *calls_cxx)
 {
 	u8 code[2 * START_BYTES];
@@ -470,18 +457,16 @@ static enum sfu_start read_start(struct sfu_walk *walk, unsigned long ra, bool *
 	for (i = 0; i < ARRAY_SIZE(starts); i++)
 		if (match_one(at_ra, &starts[i].pattern))
 			return starts[i].start;
-	/* libstdc++: call *0x10(%rax); mov (%rbx),%rax; mov %rbx,%rdi; call *8(%rax). */
+	/*
+	 * libstdc++ calls two virtual functions, the thread's function and a destructor:
+	 * call *0x10(%rax); mov (%rbx),%rax; mov %rbx,%rdi; call *8(%rax).
+	 */
 	*calls_cxx = MATCHES(at_ra, 3, 0xff, 0x50, 0x10, 0x48, 0x8b, 0x03, 0x48, 0x89, 0xdf,
 			     0xff, 0x50, 0x08);
 	return starts_thread_of_musl(at_ra) || exits_thread(walk, at_ra, ra) ?
 	       SFU_START_THREAD : SFU_START_NONE;
 }
 
-/*
- * libstdc++'s function that starts a std::thread makes two virtual calls: of the thread's function,
- * and of a destructor. Other code may do so, too. So its own return address, at SP + 24 (it has
- * pushed two registers and aligned the stack), must be where glibc starts a thread.
- */
 enum sfu_start sfu_arch_read_start(struct sfu_walk *walk)
 {
 	const struct sfu_frame *frame = &walk->frame;
@@ -489,8 +474,10 @@ enum sfu_start sfu_arch_read_start(struct sfu_walk *walk)
 	enum sfu_start start = read_start(walk, frame->ip, &calls_cxx);
 	unsigned long ra;
 
+	/* The function in libstdc++ has pushed two registers, and aligned SP: RA is at SP + 24. */
 	if (!calls_cxx || sfu_walk_read_word(walk, frame->sp + 24, &ra))
 		return start;
+	/* Not only libstdc++ calls like this: @ra must be in libc's code that starts threads. */
 	start = read_start(walk, ra, &is_nested);
 	return start == SFU_START_THREAD ? start : SFU_START_NONE;
 }

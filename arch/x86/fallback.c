@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The fallback of x86_64: finds the caller by the frame pointer.
+ * The fallback of x86_64: finds the caller of a frame without an SFrame row by the frame pointer.
  *
- * This file also finds the caller of glibc's _dl_runtime_resolve(), which binds a function at its
- * first call. _dl_runtime_resolve() keeps its CFA in rbx. The functions that it calls save rbx, and
- * no row says where. So the stack is searched. A PLT slot that is not bound yet pushes its index,
- * and the head of the PLT pushes the link map. The stack then has, from low to high: rbx of the
- * caller, link map, index, return address. The return address follows a call of this slot. Copies
- * that earlier calls have left on the stack do not match, because their slots are bound by now.
+ * This file also finds the caller of glibc's _dl_runtime_resolve(), which binds a PLT slot (looks
+ * up the slot's function) at the first call. Its row computes the CFA from rbx. The functions that
+ * it calls save rbx, and no row says where. So the stack is searched for these words (high to low):
+ *
+ *	return address		pushed by the call of the PLT slot
+ *	index of the slot	pushed by the slot
+ *	link map		pushed by the head of the PLT
+ *	rbx			pushed by _dl_runtime_resolve()
+ *
+ * An index counts only if the call before the return address enters an unbound slot with this
+ * index. Earlier calls may have left such words on the stack, but their slots are bound by now.
  */
 #include "sframe_arch.h"
 #include "walk/fallback.h"
@@ -23,18 +28,15 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller)
 }
 
 #define REG_BX			3	/* DWARF number */
-#define BINDING_CFA		32	/* bytes from the address in rbx to the CFA */
+#define BINDING_CFA		32	/* the CFA of _dl_runtime_resolve() is rbx + this number */
 
-/*
- * Largest distance, in bytes, from SP to the return address of _dl_runtime_resolve(). Between them,
- * it saves argument registers: 2752 bytes with AVX-512.
- */
-#define MAX_BINDING		4096
+/* With AVX-512, _dl_runtime_resolve() saves 2752 bytes below the index that a PLT slot pushed. */
+#define MAX_BINDING		4096	/* bytes of stack to search for a PLT slot's index */
 
-/* No PLT has so many slots: a larger word on the stack is not the index of a slot. */
+/* All PLTs have fewer slots than this. So a stack word >= this number is no index of a PLT slot. */
 #define MAX_SLOTS		0x1000000
 
-/* Returns true if the call before @ra enters PLT slot number @index, and the slot is not bound. */
+/* Returns true if the call before @ra enters PLT slot @index, not yet bound to its function. */
 static bool calls_unbound(struct sfu_walk *walk, unsigned long ra, unsigned long index)
 {
 	unsigned long func;
@@ -49,7 +51,7 @@ bool sfu_arch_find_binding(struct sfu_walk *walk, const struct sframe_row *row,
 			   struct sfu_frame *caller)
 {
 	const unsigned long sp = walk->frame.sp, end = sp + MAX_BINDING;
-	unsigned long words[32], addr;	/* @addr is aligned, so that @words are in one page */
+	unsigned long words[32], addr;	/* @addr is a multiple of 256, so @words are in one page */
 	unsigned int i;
 
 	if (row->cfa.how != SFRAME_RULE_REG || row->cfa.reg != REG_BX ||
@@ -60,7 +62,7 @@ bool sfu_arch_find_binding(struct sfu_walk *walk, const struct sframe_row *row,
 		if (!sfu_walk_read_code(walk, words, addr, sizeof(words)) ||
 		    sfu_walk_charge(walk, sizeof(words)))
 			return false;
-		/* Index and return address end at the CFA, a multiple of 16: so @i is even. */
+		/* Test each second word: the index is at CFA - 16; CFA, @addr are aligned to 16. */
 		for (i = 0; i < ARRAY_SIZE(words); i += 2) {
 			if (addr + i * sizeof(long) < sp || words[i] >= MAX_SLOTS ||
 			    !calls_unbound(walk, words[i + 1], words[i]))

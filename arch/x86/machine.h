@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* x86_64: constants and inline functions. See include/sframe_arch.h. */
+/* Constants and inline functions of x86_64, which include/sframe_arch.h lists and explains. */
 #ifndef SFU_MACHINE_H
 #define SFU_MACHINE_H
 
@@ -23,37 +23,37 @@
 #define SFU_ARCH_CFA_ALIGN	8
 #define SFU_ARCH_LOW_RECORD	0
 
-#define SFU_ARCH_CALL_BYTES	7	/* longest call: call *disp(base,index), without prefixes */
+/* Length in bytes of the longest call, call *disp32(base,index), not counting prefixes or REX. */
+#define SFU_ARCH_CALL_BYTES	7
 
-/* The rt_sigreturn stub, __restore_rt() of libc: mov $15,%rax; syscall */
+/* The rt_sigreturn stub is __restore_rt() of libc: mov $15,%rax; syscall. */
 #define SFU_ARCH_SIGRETURN_BYTES	9
 #define SFU_ARCH_SIGRETURN_CALL		7
 
-/* In this stub, SP points to a struct ucontext, in which struct sigcontext begins at byte 40. */
+/* While the rt_sigreturn stub runs, struct ucontext is at SP, its struct sigcontext at SP + 40. */
 #define SFU_ARCH_SIGCONTEXT_OFFSET	40
 #define SFU_ARCH_SIGCONTEXT_IP		16
 
 #define SFU_ARCH_TRAMPOLINE_PUSHES	24
 
-/* Returns false if the task runs 32-bit code or VM86. */
 static inline bool sfu_arch_unwindable(struct pt_regs *regs)
 {
 	return user_64bit_mode(regs);
 }
 
-/* Modules cannot call nmi_uaccess_okay(), which compares mms: this compares their page tables. */
+/* Like nmi_uaccess_okay(), which modules cannot call: true if CR3 has the page table of current. */
 static inline bool sfu_arch_has_user_memory(void)
 {
 	return __va(read_cr3_pa()) == current->mm->pgd;
 }
 
 /*
- * Changes an address above user memory to ~0, without a branch. The processor may mispredict the
- * check of user_access_begin(), and not all kernels have a barrier after it. No read from a lower
- * address is longer than the hole above user addresses.
+ * Changes an address above user memory to ~0, without a branch. Then a mispredicted check of
+ * user_access_begin() does no harm, even without a barrier after it.
  */
 static inline unsigned long sfu_arch_mask_user(unsigned long addr)
 {
+	/* A read that begins in user memory ends, at the latest, in the hole above this memory. */
 	return addr | ~array_index_mask_nospec(addr, TASK_SIZE_MAX);
 }
 
@@ -62,12 +62,13 @@ static __always_inline unsigned long sfu_arch_ra_mask(void)
 	return ~0ul;
 }
 
-/*
- * The syscall instruction stores its return address in rcx. So in a task that clone() has just
- * made, rcx equals ip, also if an interrupt comes right after the system call.
- */
+/* Returns true in a task that clone() has just made: ax is 0, orig_ax has the number of clone(). */
 static inline bool sfu_arch_is_child(const struct pt_regs *regs)
 {
+	/*
+	 * An interrupt may have overwritten orig_ax. Without FRED, cx == ip still shows that the
+	 * task has just made a system call: the syscall instruction sets cx to its return address.
+	 */
 	return !regs->ax && (regs->cx == regs->ip || regs->orig_ax == __NR_clone ||
 			     regs->orig_ax == __NR_clone3);
 }
@@ -76,7 +77,7 @@ static __always_inline bool sfu_arch_is_stub(const u8 *code)
 {
 	u64 start;
 
-	/* Not memcmp(): compilers would call the function for nine bytes. */
+	/* Avoids memcmp(): to compare nine bytes, compilers would emit a call of it. */
 	memcpy(&start, code, sizeof(start));
 	return start == 0x0f0000000fc0c748 && code[8] == 0x05;
 }
@@ -90,7 +91,7 @@ static __always_inline bool sfu_arch_follows_call(const u8 *ra)
 
 struct sfu_walk;
 
-/* Returns true if the code at @addr pushes @index, as unbound PLT slots do: [endbr64;] push $n. */
+/* Returns true if [endbr64;] push $@index is at @addr. PLT slots do so for lazy binding. */
 bool sfu_x86_pushes_index(struct sfu_walk *walk, unsigned long addr, unsigned long index);
 
 bool sfu_x86_is_entering(const struct pt_regs *kernel, const struct pt_regs *user,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Registers of user mode on x86_64: at an entry to the kernel, in pt_regs, and in signal frames. */
+/* Reads the registers of user mode on x86_64, in pt_regs and in signal frames. */
 #include <linux/nospec.h>
 #include <linux/sched/task_stack.h>
 
@@ -11,19 +11,18 @@
 #include "walk/walk.h"
 
 /*
- * Within this number of bytes, entry_SYSCALL_64() stores all registers of user mode. Then SP points
- * to pt_regs until do_syscall_64() is called, after 170 bytes (in Linux 6.12 and 7.2).
+ * entry_SYSCALL_64() pushes all registers of user mode in its first ENTRY_BYTES bytes. Then SP
+ * points to pt_regs, until it calls do_syscall_64() at byte 170 (in Linux 6.12 and 7.2).
  */
 #define ENTRY_BYTES	128
 
-/* The code of entry_SYSCALL_64() is shorter than this number of bytes. */
+/* entry_SYSCALL_64(), with its exit to user mode, is shorter than this number of bytes. */
 #define ENTRY_AND_EXIT	1024
 
 /*
- * Returns true if @user is out of date: the interrupted kernel code, with registers @kernel, has
- * just been entered from user mode, and has not stored the registers of user mode yet. @entry is
- * the address of entry_SYSCALL_64(). Interrupts from user mode store registers in @trampoline
- * first, at the top of the processor's entry stack, which is one page.
+ * Returns true if kernel entry code, interrupted with registers @kernel, has not yet stored the
+ * registers of user mode in @user. @entry is the address of entry_SYSCALL_64(). @trampoline points
+ * to the pt_regs at the top of the processor's entry stack, which has the size of one page.
  */
 bool sfu_x86_is_entering(const struct pt_regs *kernel, const struct pt_regs *user,
 			 unsigned long entry, const struct pt_regs *trampoline)
@@ -32,9 +31,10 @@ bool sfu_x86_is_entering(const struct pt_regs *kernel, const struct pt_regs *use
 
 	if (off < ENTRY_BYTES)
 		return kernel->sp != (unsigned long)user;
-	/* entry_SYSCALL_64() ends on the trampoline's stack, too, but stores other words there. */
+	/* entry_SYSCALL_64() ends on the entry stack, but @user (on the task's stack) is valid. */
 	if (off < ENTRY_AND_EXIT || (unsigned long)(trampoline + 1) - kernel->sp - 1 >= PAGE_SIZE)
 		return false;
+	/* Interrupts from user mode first store the registers in @trampoline, then in @user. */
 	return trampoline->ip != user->ip || trampoline->sp != user->sp;
 }
 
@@ -45,17 +45,18 @@ bool sfu_x86_is_entering(const struct pt_regs *kernel, const struct pt_regs *use
 #define NMI_ABOVE_REGS	(2 * 5 * 8 + 2 * 8)
 
 /*
- * Only NMIs, and exceptions that cannot be masked, interrupt kernel entry code. Then the NMI's own
- * stack begins with the registers of the interrupted entry code. With FRED, there is no such stack,
- * and no such case: the processor itself stores ip and SP of user mode.
+ * Returns false if an NMI has hit kernel entry code that has yet to store @regs. Other interrupts
+ * are masked in this code.
  */
 bool sfu_arch_has_user_registers(const struct pt_regs *regs)
 {
 	const unsigned long top = this_cpu_read(cpu_tss_rw.x86_tss.ist[IST_INDEX_NMI]);
+	/* The NMI stack, whose address is in the TSS, has interrupted registers near its top. */
 	const struct pt_regs *kernel = (void *)(top - NMI_ABOVE_REGS);
 	const struct pt_regs *trampoline;
 	u32 low, high;
 
+	/* FRED uses no NMI stack of the TSS: the processor itself stores ip and SP of user mode. */
 	if (top - current_stack_pointer >= EXCEPTION_STKSZ || regs != task_pt_regs(current))
 		return true;
 	trampoline = (void *)this_cpu_read(cpu_tss_rw.x86_tss.sp0);
@@ -76,7 +77,7 @@ unsigned long sfu_arch_reg(const struct pt_regs *regs, unsigned int reg)
 		offsetof(struct pt_regs, r14), offsetof(struct pt_regs, r15),
 	};
 
-	/* The decoder has checked @reg, but the processor may have mispredicted the check. */
+	/* The row decoder has checked @reg. A mispredicted check must not read beyond pt_regs. */
 	return *(unsigned long *)((char *)regs +
 				  offsets[array_index_nospec(reg, SFU_ARCH_NR_REGS)]);
 }
@@ -86,13 +87,14 @@ bool sfu_arch_calls_sigreturn(const struct pt_regs *regs)
 	return regs->ax == __NR_rt_sigreturn || regs->orig_ax == __NR_rt_sigreturn;
 }
 
-/* rt_sigreturn() restores ax last before SP. Until then, ax is -ENOSYS (-38), set by entry code. */
+/* Of the registers with DWARF numbers below that of SP, rt_sigreturn() restores ax last. */
 unsigned int sfu_arch_nr_restored(const struct pt_regs *regs)
 {
+	/* Until rt_sigreturn() restores ax, ax is -ENOSYS (-38), which entry code has set. */
 	return regs->orig_ax == __NR_rt_sigreturn && regs->ax != -38L ? SFU_ARCH_REG_SP : 0;
 }
 
-/* In word 18 of struct sigcontext, cs and ss have user privilege (3), and gs and fs are 0. */
+/* Checks word 18 of struct sigcontext: cs and ss have user privilege (3), gs and fs are 0. */
 enum sfu_stop sfu_arch_check_sigcontext(struct sfu_walk *walk, unsigned long sigcontext)
 {
 	unsigned long segments;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Frames in which the kernel is handling a uprobe, on x86_64. When a breakpoint is hit, the saved
- * ip is after the int3 until the kernel sets it back. From 6.18 on, an optimized uprobe is a call
- * instead of a breakpoint. It calls code in a page that the kernel maps, the uprobe page.
+ * Corrects frames in which the kernel is handling a uprobe, on x86_64. When a breakpoint is hit,
+ * the saved ip is after the int3 until the kernel sets it back. From Linux 6.18 on, an optimized
+ * uprobe is a call in place of a breakpoint. It calls the uprobe page, which the kernel maps.
  */
 #include <linux/sched.h>
 
@@ -13,8 +13,8 @@
 #define BREAKPOINT_BYTES	1
 
 /*
- * Finds the caller by the row at the ip. Returns the address of the function that the caller calls
- * by the instruction before its return address; 0 if row, caller or function are unknown.
+ * Finds the return address by the row at the ip, and decodes the call before it. Returns the
+ * address of the called function, or 0 if this is unknown.
  */
 static unsigned long find_called(struct sfu_walk *walk, struct sfu_range *range)
 {
@@ -32,6 +32,10 @@ static bool is_in_breakpoint(void)
 {
 	if (test_thread_flag(TIF_UPROBE))
 		return true;
+	/*
+	 * The kernel clears TIF_UPROBE, then (from Linux 6.12 on) takes the RCU tasks trace lock.
+	 * Between these steps, nothing shows that it is handling the breakpoint.
+	 */
 #ifdef CONFIG_TASKS_TRACE_RCU
 	return current->trc_reader_nesting;
 #else
@@ -40,11 +44,8 @@ static bool is_in_breakpoint(void)
 }
 
 /*
- * If the byte before the ip is a uprobe's breakpoint, either the replaced instruction has run, or
- * the kernel is about to set the ip back. At first TIF_UPROBE shows the latter, later the RCU tasks
- * trace lock, which kernels after 6.1 hold. Without both, only the stack decides: of the row at the
- * ip and the row at the breakpoint, the valid one finds a return address after a call of this
- * function (or of any function, if a jump has entered this one).
+ * If the kernel has yet to set the ip back to a uprobe's breakpoint, sets it back and returns true.
+ * The ip is right if the instruction that the breakpoint replaces has already run.
  */
 bool sfu_arch_leave_breakpoint(struct sfu_walk *walk)
 {
@@ -56,7 +57,7 @@ bool sfu_arch_leave_breakpoint(struct sfu_walk *walk)
 
 	if (!range || !sfu_walk_read_code(walk, code, frame->ip - BREAKPOINT_BYTES, sizeof(code)))
 		return false;
-	/* An ip at a breakpoint needs no change. Two breakpoints in a row may be padding. */
+	/* Leave an ip with int3 before and at it: it has been set back, or the int3 are padding. */
 	if (code[0] != BREAKPOINT || code[BREAKPOINT_BYTES] == BREAKPOINT ||
 	    sfu_walk_find_row(walk, range, frame->ip, &row))
 		return false;
@@ -67,13 +68,15 @@ bool sfu_arch_leave_breakpoint(struct sfu_walk *walk)
 		frame->ip -= BREAKPOINT_BYTES;
 		return true;
 	}
+	/* The ip is mostly right if the row at it finds a return address after a call of @func. */
 	called = find_called(walk, range);
 	frame->ip -= BREAKPOINT_BYTES;
-	/*
-	 * If both rows find the call, the replaced instruction does not move SP. If the function
-	 * begins with it, it is longer than a byte: the ip is in its middle, after the breakpoint.
-	 */
+	/* At the int3, accept a call of any known function: it may have jumped to @func. */
 	called_before = find_called(walk, range);
+	/*
+	 * If the rows at int3 and after it both find the call of @func, the replaced instruction
+	 * keeps SP. At the start of @func, it then has several bytes: an ip inside it is wrong.
+	 */
 	if (called == func ? called_before == func && frame->ip == func : called_before)
 		return true;
 	frame->ip += BREAKPOINT_BYTES;
@@ -81,8 +84,8 @@ bool sfu_arch_leave_breakpoint(struct sfu_walk *walk)
 }
 
 /*
- * An optimized uprobe is a call of the uprobe page; since 7.2, lea -0x80(%rsp),%rsp precedes it.
- * The page pushes three registers below the return address; its ret frees the 128 bytes of lea.
+ * Since Linux 7.2, lea -0x80(%rsp),%rsp precedes the call to the uprobe page. The page pushes three
+ * registers, pops them, and returns by ret $0x80, which undoes lea.
  */
 #define CALL_BYTES	5
 #define MOVE_BYTES	5	/* length of lea */
@@ -90,15 +93,16 @@ bool sfu_arch_leave_breakpoint(struct sfu_walk *walk)
 #define PAGE_PUSHES	24
 
 /*
- * Returns the distance in bytes from SP to the return address in the uprobe page; -1 if @ip is in
- * other code than this: push %rcx; push %r11; push %rax; mov $..., %rax; syscall; pop %rax; pop
- * %r11; pop %rcx; ret. Sets @freed to the bytes that ret frees above the return address.
+ * If @ip is in the uprobe page, returns the bytes from SP to the return address; else -1. Sets
+ * @freed to n if the page returns by ret $n, which then adds n to SP; to 0 if by ret.
  */
 static int read_page(struct sfu_walk *walk, unsigned long ip, u32 *freed)
 {
+	/* push %rcx; push %r11; push %rax; mov $..., %rax */
 	static const u8 start[] = { 0x51, 0x41, 0x53, 0x50, 0x48, 0xc7, 0xc0 };
+	/* syscall; pop %rax; pop %r11; pop %rcx. Then comes ret or ret $n. */
 	static const u8 end[] = { 0x0f, 0x05, 0x58, 0x41, 0x5b, 0x59 };
-	/* 1 + the number of words pushed at each offset in the page; 0: inside an instruction. */
+	/* By offset of @ip in the page: 1 + words from SP to RA; 0 inside an instruction. */
 	static const u8 pushed[] = { 1, 2, 0, 3, 4, 0, 0, 0, 0, 0, 0, 4, 0, 4, 3, 0, 2, 1 };
 	unsigned int off = offset_in_page(ip);
 	u8 code[sizeof(start) + 4 + sizeof(end) + 3];
@@ -112,7 +116,7 @@ static int read_page(struct sfu_walk *walk, unsigned long ip, u32 *freed)
 	return pushed[off] ? (pushed[off] - 1) * (int)sizeof(long) : -1;
 }
 
-/* Returns true if the code at @addr calls the uprobe page. Sets @freed as read_page() does. */
+/* Returns true if an optimized uprobe's call is at @addr. Sets @freed: n of the page's ret $n. */
 static bool is_page_call(struct sfu_walk *walk, unsigned long addr, u32 *freed)
 {
 	unsigned long to;
@@ -121,7 +125,7 @@ static bool is_page_call(struct sfu_walk *walk, unsigned long addr, u32 *freed)
 	       PAGE_ALIGNED(to) && !read_page(walk, to, freed);
 }
 
-/* Reads the word at @sp to @ra. Returns true if it is the return address of a uprobe page call. */
+/* Sets @ra to the word at @sp. Returns true if the instruction before @ra calls the uprobe page. */
 static bool read_return(struct sfu_walk *walk, unsigned long sp, unsigned long *ra)
 {
 	u32 freed;
@@ -130,11 +134,7 @@ static bool read_return(struct sfu_walk *walk, unsigned long sp, unsigned long *
 	       is_page_call(walk, *ra - CALL_BYTES, &freed);
 }
 
-/*
- * If the ip is in the uprobe page, moves the frame to the code after the probe. If a probe asks for
- * a deferred stack, this stack begins in the page. When the kernel begins to handle the probe, it
- * raises SP to its value before the probe, and changes the ip only some instructions later.
- */
+/* Moves a frame in the uprobe page to the return address, which is in the probed function. */
 static bool leave_page(struct sfu_walk *walk)
 {
 	struct sfu_frame *frame = &walk->frame;
@@ -142,6 +142,7 @@ static bool leave_page(struct sfu_walk *walk)
 	int pushed;
 	u32 freed;
 
+	/* The ip may be in the page that optimized uprobes call, e.g. for their deferred stacks. */
 	pushed = read_page(walk, frame->ip, &freed);
 	if (pushed < 0)
 		return false;
@@ -149,9 +150,10 @@ static bool leave_page(struct sfu_walk *walk)
 	if (read_return(walk, sp, &ra))
 		sp += sizeof(ra) + freed;
 	else if (pushed == PAGE_PUSHES && read_return(walk, frame->sp - freed - sizeof(ra), &ra))
+		/* The kernel has raised SP to its value before the uprobe, but not yet set ip. */
 		sp = frame->sp;
 	else if (!sfu_walk_read_word(walk, sp, &ra) && sfu_walk_find_range(walk, ra))
-		/* A BPF program may have set another return address, after no call. */
+		/* Take @ra even without call before it: a uprobe's BPF program may have set it. */
 		sp += sizeof(ra) + freed;
 	else
 		return false;
@@ -160,11 +162,7 @@ static bool leave_page(struct sfu_walk *walk)
 	return true;
 }
 
-/*
- * Corrects a frame in the uprobe page, or at lea or call of an optimized uprobe. At the call, lea
- * has lowered SP. At lea, the kernel may be about to return to the page: it lowers SP first and
- * sets the ip last. Looks for the call only: it stays when the kernel removes the uprobe and lea.
- */
+/* At an optimized uprobe's lea or call, or in the called page, sets ip, SP as without uprobe. */
 bool sfu_arch_leave_call(struct sfu_walk *walk)
 {
 	struct sfu_frame *frame = &walk->frame;
@@ -175,25 +173,24 @@ bool sfu_arch_leave_call(struct sfu_walk *walk)
 		return true;
 	if (is_page_call(walk, frame->ip, &freed) && freed == MOVED) {
 		frame->ip -= MOVE_BYTES;
-		frame->sp += MOVED;
+		frame->sp += MOVED;		/* lea has lowered SP */
 		return true;
 	}
+	/* Test the call after lea, not lea: the kernel removes a uprobe by overwriting only lea. */
 	if (!is_page_call(walk, frame->ip + MOVE_BYTES, &freed) || freed != MOVED)
 		return false;
+	/* Raise SP if the kernel lowered it to return to the uprobe page, but not yet set ip. */
 	if (!sfu_walk_read_word(walk, frame->sp + PAGE_PUSHES, &ra) &&
 	    ra == frame->ip + MOVE_BYTES + CALL_BYTES)
 		frame->sp += PAGE_PUSHES + sizeof(ra) + MOVED;
 	return true;
 }
 
-/*
- * The uretprobe trampoline: push %rax; push %rcx; push %r11; mov $..., %rax; syscall; pop %r11; pop
- * %rcx; ret. The system call replaces the pushed %rax by the return address. Before Linux 6.11, the
- * trampoline is a breakpoint.
- */
 bool sfu_arch_is_trampoline(struct sfu_walk *walk, unsigned int *pops)
 {
+	/* push %rax; push %rcx; push %r11; mov $..., %rax */
 	static const u8 start[] = { 0x50, 0x51, 0x41, 0x53, 0x48, 0xc7, 0xc0 };
+	/* syscall; pop %r11; pop %rcx; ret */
 	static const u8 end[] = { 0x0f, 0x05, 0x41, 0x5b, 0x59, 0xc3 };
 	unsigned int off = offset_in_page(walk->frame.ip);
 	u8 code[sizeof(start) + 4 + sizeof(end)];
@@ -201,8 +198,9 @@ bool sfu_arch_is_trampoline(struct sfu_walk *walk, unsigned int *pops)
 	if (off >= sizeof(code) ||
 	    !sfu_walk_read_code(walk, code, walk->frame.ip - off, sizeof(code)))
 		return false;
+	/* The system call replaces the pushed rax by the return address of the probed function. */
 	*pops = off == 13 ? 3 : off == 15 ? 2 : off == 16;
-	if (code[0] == BREAKPOINT)
+	if (code[0] == BREAKPOINT)		/* the trampoline before Linux 6.11 */
 		return off <= BREAKPOINT_BYTES;
 	return !memcmp(code, start, sizeof(start)) &&
 	       !memcmp(code + sizeof(start) + 4, end, sizeof(end));
