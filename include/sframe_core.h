@@ -14,20 +14,20 @@ enum sframe_defect {
 };
 
 extern const struct sframe_defect_info {
-	const char	*name;		/* the counter of the defect is called "defect.NAME" */
+	const char	*name;		/* the defect's counter in debugfs is "defect.NAME" */
 	const char	*text;
 } sframe_defects[NR_SFRAME_DEFECTS];
 
 /*
- * Input and state of look-ups of rows in one SFrame section, filled in by the caller of the
- * decoder. @budget limits the work of a look-up, even if the section was made to be slow.
+ * Input and state of the decoder of SFrame sections. The caller of the decoder sets it. @budget
+ * limits the work of look-ups, which a hostile section may make slow.
  */
 struct sframe_reader {
-	const u8		*bytes;	/* buffer with the section; unused for user memory */
-	u64			addr;	/* address of @bytes[0], in the address space of the code */
+	const u8		*bytes;	/* section's bytes; unused if read from user memory */
+	u64			addr;	/* address of @bytes[0]: in the process, or as linked */
 	u64			len;	/* number of bytes in @bytes */
-	u32			budget;	/* instructions that further look-ups may take at most */
-	enum sframe_defect	defect;	/* why a look-up returned -EBADMSG or -EOPNOTSUPP */
+	u32			budget;	/* how many instructions look-ups may still cost */
+	enum sframe_defect	defect;	/* why a look-up has failed by -EBADMSG or -EOPNOTSUPP */
 };
 
 static __always_inline int sframe_malformed(struct sframe_reader *rd, enum sframe_defect defect)
@@ -42,13 +42,13 @@ static __always_inline int sframe_unsupported(struct sframe_reader *rd, enum sfr
 	return -EOPNOTSUPP;
 }
 
-/* Costs, about in instructions, that a look-up of a row subtracts from the budget of the walk. */
-#define SFRAME_FIND_COST	768	/* cost of finding the function, even among 2^32 */
-#define SFRAME_ROW_COST		24	/* cost of each row that is examined */
-#define SFRAME_ENTRY_COST	40	/* cost of each function that is examined in vain */
-#define SFRAME_FAULT_COST	1000	/* cost of a read of memory that ends in an exception */
+/* Rough costs, which the look-up of a row subtracts from its budget, &sframe_reader.budget. */
+#define SFRAME_FIND_COST	768	/* cost in instructions: binary search in 2^32 functions */
+#define SFRAME_ROW_COST		24	/* cost in instructions: one row that is examined */
+#define SFRAME_ENTRY_COST	40	/* cost in instructions: a function (FDE) without the pc */
+#define SFRAME_FAULT_COST	1000	/* cost in instructions: a memory read that faults */
 
-/* Subtracts @cost from a look-up's budget. If less is left, sets it to 0 and returns -E2BIG. */
+/* Subtracts @cost from the budget of look-ups. If less is left, sets it to 0 and returns -E2BIG. */
 static __always_inline int sframe_charge(struct sframe_reader *rd, u32 cost)
 {
 	if (rd->budget < cost) {
@@ -60,16 +60,16 @@ static __always_inline int sframe_charge(struct sframe_reader *rd, u32 cost)
 }
 
 /*
- * The header of an SFrame section, as sframe_header_check() has checked it. Every access is checked
- * against this copy, because a process may change the section later.
+ * The header of an SFrame section, as sframe_header_check() has checked it. Every read of the
+ * section is checked against this copy, because a process may change the section later.
  */
 struct sframe_header {
-	u64	addr;		/* address of the header, in the address space of the code */
+	u64	addr;		/* address of the header: in the process, or as linked */
 	u64	fde_addr;	/* address of the table of functions (FDEs) */
 	u64	fre_addr;	/* address of the sub-section with the rows (FREs) */
 	/*
-	 * No look-up finds a function outside of these bounds. sframe_header_check() sets them to
-	 * all addresses below 2^63. A caller that knows the mapped code sets them to this code.
+	 * Bounds of the code: no look-up finds a function outside. sframe_header_check() allows all
+	 * addresses below 2^63. A caller that knows where the code is mapped sets narrower bounds.
 	 */
 	u64	code_start;
 	u64	code_end;
@@ -86,43 +86,41 @@ struct sframe_header {
 struct sframe_fde {
 	u64	start;		/* address of the function */
 	u32	size;		/* length of the function in bytes */
-	u32	fre_off;	/* bytes from the start of the FRE sub-section to its first row */
+	u32	fre_off;	/* offset of the function's first row in the FRE sub-section */
 	u32	num_fres;	/* number of rows */
-	u8	fre_type;	/* size of a row's start offset: SFRAME_FRE_TYPE_* */
-	u8	rep_size;	/* if @pcmask: length of one block (PLT slot) in bytes */
-	bool	pcmask;		/* repetitive code: the rows describe each block of it */
+	u8	fre_type;	/* width of the start offset in each row: SFRAME_FRE_TYPE_* */
+	u8	rep_size;	/* if @pcmask: length in bytes of one block, such as a PLT slot */
+	bool	pcmask;		/* code of many equal blocks (PLT): the rows describe one block */
 	bool	flex;		/* the rows have the "flexible" form of SFrame V3 */
 	bool	signal;		/* the function is a signal trampoline (SFrame V3) */
 	bool	pauth_key_b;	/* return addresses are signed with key B (AArch64) */
 };
 
 enum sframe_rule_how {
-	SFRAME_RULE_SAME,	/* the value is still in its own register */
+	SFRAME_RULE_SAME,	/* register is not saved: it still has the caller's value */
 	SFRAME_RULE_CFA,	/* CFA + off */
 	SFRAME_RULE_CFA_MEM,	/* *(CFA + off) */
 	SFRAME_RULE_REG,	/* reg + off */
 	SFRAME_RULE_REG_MEM,	/* *(reg + off) */
 };
 
-/* How to find one value of the caller's frame: CFA, return address or frame pointer. */
+/* An unwind rule: how to find the CFA, the return address, or the caller's frame pointer. */
 struct sframe_rule {
 	s32	off;		/* offset in bytes, added to the CFA or the register */
 	u8	how;		/* enum sframe_rule_how */
-	u8	reg;		/* DWARF number of the register in the REG forms; else 0 */
+	u8	reg;		/* DWARF number of the register; 0 if @how uses none */
 };
 
-/*
- * A decoded row (FRE): how to find the caller of a frame that executes a certain piece of code. If
- * a signal trampoline has no row, all rules are SFRAME_RULE_SAME.
- */
+/* A decoded row (FRE): how to find the caller of a frame while a certain piece of code runs. */
 struct sframe_row {
-	struct sframe_rule cfa;	/* how to find the canonical frame address (CFA): a REG form */
+	struct sframe_rule cfa;	/* how to find the canonical frame address (CFA) from a register */
 	struct sframe_rule ra;	/* how to find the return address */
 	struct sframe_rule fp;	/* how to find the caller's frame pointer */
-	u64	func;		/* address of the function; 0 in rows of a compiled table */
-	u32	start;		/* the row holds from this offset in the function or block on */
+	u64	func;		/* function's address; 0 from compiled tables, which share rows */
+	u32	start;		/* offset of the row's code in the function or PLT slot, in bytes */
 	bool	outermost;	/* outermost frame: it has no caller, so no return address */
-	bool	signal;		/* the kernel has made the frame to deliver a signal */
+	/* The kernel made the frame to deliver a signal, and has saved the caller's registers. */
+	bool	signal;
 	bool	ra_mangled;	/* the return address has a pointer authentication code */
 	bool	pcmask;		/* the row is for repetitive code, such as a PLT */
 };
@@ -130,27 +128,27 @@ struct sframe_row {
 struct sframe_rows {
 	const struct sframe_header	*hdr;
 	const struct sframe_fde		*fde;
-	u64	addr;		/* address where the next row is stored */
-	u32	left;		/* number of rows that are not read yet */
-	u64	least;		/* lowest valid start offset of the next row */
+	u64	addr;		/* address of the row that the iteration reads next */
+	u32	left;		/* number of rows that the iteration has not read yet */
+	u64	least;		/* lowest start offset that the next row may have: rows ascend */
 };
 
-/* Flags in &sframe_raw_row.form: what struct sframe_fde says about the function of the row. */
+/* Flags in &sframe_raw_row.form: properties of the function to which the row belongs. */
 #define SFRAME_FORM_FLEX	0x01
-#define SFRAME_FORM_EMPTY	0x02	/* the function has no row */
+#define SFRAME_FORM_EMPTY	0x02	/* the function has no rows: this one stands in for them */
 #define SFRAME_FORM_PCMASK	0x10
 #define SFRAME_FORM_SIGNAL	0x80
 
-/* A row as the SFrame section stores it. A look-up decodes only the row that it has found. */
+/* A row (FRE) before it is decoded. A look-up decodes only the row that it has found. */
 struct sframe_raw_row {
 	u64	func;		/* address of the function */
-	u32	start;		/* the row holds from this offset in the function or block on */
+	u32	start;		/* offset of the row's code in the function or PLT slot, in bytes */
 	u8	info;		/* FRE info word: base register, number and size of @words */
 	u8	form;		/* SFRAME_FORM_* */
 	s32	words[SFRAME_FRE_MAX_WORDS];	/* data words */
 };
 
-/* Types for unaligned reads. The kernel's memcpy() may check sizes, which takes instructions. */
+/* Types to read unaligned numbers, faster than by the kernel's memcpy(), which may check sizes. */
 struct sframe_any_u16 {
 	u16 v;
 } __packed __attribute__((__may_alias__));
@@ -192,7 +190,7 @@ static inline u64 sframe_header_span(const struct sframe_header *hdr)
 	return hdr->fre_addr + hdr->fre_len - hdr->addr;
 }
 
-/* Decodes the row that a look-up has found. Corrects the wrong rows that GNU ld stores for PLTs. */
+/* Decodes the row that a look-up has found. For a PLT, corrects a wrong CFA that GNU ld stores. */
 static inline int sframe_decode_found(const struct sframe_header *hdr, struct sframe_reader *rd,
 				      const struct sframe_raw_row *raw, struct sframe_row *row)
 {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Defects of an SFrame section, in the order of its parts: ADD_DEFECT(constant, name in
- * counters, text for users). A file that includes this list defines ADD_DEFECT() before.
- */
+/* Defects of SFrame sections. Includers define ADD_DEFECT(constant, name in counters, message). */
 ADD_DEFECT(SFRAME_DEFECT_NONE, "none", "no defect")
 /* file */
 ADD_DEFECT(SFRAME_DEFECT_SEGMENT, "segment", "segment does not lie in readable, loaded memory")

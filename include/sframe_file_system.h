@@ -7,20 +7,16 @@
 #include "sframe_types.h"
 
 /*
- * Returns true if, on a file system with this super block magic, each change of a file's content
- * changes its ctime (time of change). For the kernel and programs.
- *
- * The file systems listed are read-only, or only the kernel sets ctime: to the present time, with
- * every write() and the first store to each page of a mapping. On vfat and exfat, the owner can set
- * it. On FUSE, virtiofs, 9p and network file systems such as SMB and NFS, a server sets it, and may
- * change files unseen. On hugetlbfs, a store does not change it. Others have not been examined.
+ * Returns true if each change of a file's content changes its ctime (time of change), on a file
+ * system with this super block magic. While a file is mapped for writing, its ctime may stay.
  */
 static inline bool sframe_tells_changes(unsigned long magic)
 {
 	switch (magic) {
+	/* These are read-only, or only the kernel sets their ctimes, to the present time. */
 	case BTRFS_SUPER_MAGIC:
 	case EROFS_SUPER_MAGIC_V1:
-	case EXT4_SUPER_MAGIC:		/* also the magic of ext2 and ext3 */
+	case EXT4_SUPER_MAGIC:		/* ext2, ext3 and ext4 share this magic */
 	case F2FS_SUPER_MAGIC:
 	case ISOFS_SUPER_MAGIC:
 	case RAMFS_MAGIC:
@@ -28,6 +24,13 @@ static inline bool sframe_tells_changes(unsigned long magic)
 	case TMPFS_MAGIC:
 	case XFS_SUPER_MAGIC:
 		return true;
+	/*
+	 * Not accepted:
+	 * - vfat, exfat: the owner of a file can set ctime.
+	 * - FUSE, virtiofs, 9p, SMB, NFS etc.: a server sets ctime, and may change files unseen.
+	 * - hugetlbfs: stores to a mapping do not set ctime.
+	 * - Others, because they have not been examined.
+	 */
 	default:
 		return false;
 	}

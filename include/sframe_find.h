@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds the row for an address in the bytes of an SFrame section. The function that reads a number
- * is a constant argument, for which everything here is inlined: for user memory (walk/user.c), for
- * a buffer (sframe_core.c), and in tests. All callees must be inlined, too, because the caller may
- * have called user_access_begin().
+ * Finds the row (unwind rule) for an address in the bytes of an SFrame section. The caller passes a
+ * function that reads a number: from user memory (walk/user.c), or from a buffer (sframe_core.c).
+ * All code here, and this function, are inlined: between user_access_begin() and user_access_end(),
+ * no function may be called.
  *
- * The bytes of the section may be hostile, and may change between two reads. Each value is checked
- * against the bounds of the header after it is read, and only the checked value is used.
+ * The section may be hostile, and may change between two reads. Each value is checked against the
+ * bounds of the header after it is read, and only the checked value is used.
  *
- * Spectre: no address is masked, because a mispredicted check does not lead far. The search stays
- * in the FDE table, or reads the header before it. Reads of rows end a few rows after the section.
- * Info words and counts have too few bits for an array index out of bounds.
+ * Spectre: no address is masked. After a mispredicted check,
+ * - the search for a function reads only the FDE table, or the header before it;
+ * - reads of rows end a few rows after the section;
+ * - bit fields of info words are too small to index beyond an array of the decoder.
  */
 #ifndef SFRAME_FIND_H
 #define SFRAME_FIND_H
@@ -24,8 +25,10 @@ typedef bool (*sframe_get_t)(const struct sframe_header *hdr, struct sframe_read
 /* Arguments that all functions of one look-up share. Each caller of sframe_find() sets them. */
 struct sframe_reading {
 	const struct sframe_header	*hdr;	/* checked header of the SFrame section */
-	struct sframe_reader		*rd;	/* budget of the look-up, and the defect it finds */
-	sframe_get_t			get;	/* reads a number; constant, so it can be inlined */
+	/* Limits the instructions that the look-up may cost, and gets the defect that it finds. */
+	struct sframe_reader		*rd;
+	/* Function that reads a number of the section. Callers set a constant, so it is inlined. */
+	sframe_get_t			get;
 };
 
 static __always_inline bool sframe_get(const struct sframe_reading *from, u64 addr, u32 size,
@@ -34,7 +37,7 @@ static __always_inline bool sframe_get(const struct sframe_reading *from, u64 ad
 	return from->get(from->hdr, from->rd, addr, size, val);
 }
 
-/* Reads the start of a function from its FDE at @addr: stored relative to the FDE or section. */
+/* Reads a function's start from its FDE at @addr: stored as a distance from FDE or section. */
 static __always_inline bool sframe_get_start(const struct sframe_reading *from, u64 addr,
 					     bool is_v3, bool is_pcrel, u64 *start)
 {
@@ -68,7 +71,7 @@ static __always_inline bool sframe_get_entry(const struct sframe_reading *from, 
 	return true;
 }
 
-/* Reads what sframe_get_entry() omits: in V3 from before the rows, else from the FDE at @addr. */
+/* Reads a function's row count, type etc.: in V3 before its rows, else in its FDE at @addr. */
 static __always_inline int sframe_get_rest(const struct sframe_reading *from, u64 addr,
 					   bool is_v3, struct sframe_fde *fde)
 {
@@ -87,7 +90,7 @@ static __always_inline int sframe_get_rest(const struct sframe_reading *from, u6
 		if (SFRAME_FDE_TYPE(info2) > SFRAME_FDE_TYPE_FLEX)
 			return sframe_unsupported(from->rd, SFRAME_DEFECT_FDE_TYPE);
 	} else {
-		/* An FDE of V2 begins with the fields of V1, so their offsets are equal. */
+		/* An FDE of V2 begins with the fields of V1, so the offsets for V1 serve both. */
 		const u64 nr_addr = addr + offsetof(struct sframe_raw_fde_v1, num_fres);
 
 		if (!sframe_get(from, nr_addr, 4, &nr) || !sframe_get(from, nr_addr + 4, 1, &info))
@@ -120,27 +123,25 @@ static __always_inline bool sframe_is_of_user(const struct sframe_fde *fde)
 }
 
 /*
- * Returns true if @pc is in the function, and the function is within the bounds of the code. A
- * linker that does not know SFrame (mold) discards functions, but leaves their FDEs at address 0.
+ * Returns true if @pc is in the function, and the function is within the bounds of the code. The
+ * linker mold does not know SFrame: it leaves FDEs of discarded functions, with address 0.
  */
 static __always_inline bool sframe_covers(const struct sframe_header *hdr,
 					  const struct sframe_fde *fde, u64 pc)
 {
-	/* @code_end is below 2^63 and a size below 2^32, so start + size does not wrap around. */
+	/* start + size cannot wrap: start < @code_end, which is below 2^63, and size < 2^32. */
 	return pc - fde->start < fde->size && fde->start >= hdr->code_start &&
 	       fde->start < hdr->code_end && fde->start + fde->size <= hdr->code_end;
 }
 
-/*
- * Sets @at to the last FDE of a sorted section whose function starts at or below @pc; if none does,
- * to the first FDE. Even mispredicted steps halve the number of FDEs left, and stay in the table.
- */
+/* Binary search: sets @at to the last FDE that starts at or below @pc, or else to the first FDE. */
 static __always_inline int sframe_search(const struct sframe_reading *from, u64 pc, bool is_v3,
 					 bool is_pcrel, u64 *at)
 {
 	u64 size = sframe_entry_size(from->hdr, is_v3), left = from->hdr->num_fdes;
 	u64 found = from->hdr->fde_addr, addr, start, starts = 0;
 
+	/* Even a mispredicted comparison halves the FDEs left: all reads stay in the table. */
 	while (left > 1) {
 		u64 half = left / 2;
 
@@ -156,8 +157,8 @@ static __always_inline int sframe_search(const struct sframe_reading *from, u64 
 }
 
 /*
- * Goes back from the FDE at @at, whose function does not cover @pc, to the FDE whose function does.
- * Functions of size zero may have the same start, and precede or follow this FDE in the table.
+ * Called if the FDE at @at does not cover @pc: tries the FDEs before it that have the same start.
+ * Two functions can have the same start if one has size 0. Their FDEs may be in any order.
  */
 static __always_inline int sframe_step_back(const struct sframe_reading *from, u64 pc, bool is_v3,
 					    u64 *at, struct sframe_fde *fde)
@@ -185,7 +186,7 @@ static __always_inline int sframe_step_back(const struct sframe_reading *from, u
 	return err;
 }
 
-/* Searches all FDEs for the function that covers @pc: in sections by lld, FDEs are unsorted. */
+/* Searches all FDEs for the function that covers @pc: lld leaves the FDEs of a section unsorted. */
 static __always_inline int sframe_scan(const struct sframe_reading *from, u64 pc, bool is_v3,
 				       u64 *at, struct sframe_fde *fde)
 {
@@ -232,7 +233,8 @@ static __always_inline int sframe_find_function(const struct sframe_reading *fro
 static __always_inline bool sframe_get_words(const struct sframe_reading *from, u64 addr, u32 size,
 					     struct sframe_raw_row *raw)
 {
-	s32 *word = raw->words;		/* pointer: UBSAN would check an index by a call */
+	/* Use a pointer: for array indices, UBSAN adds function calls. No call is allowed here. */
+	s32 *word = raw->words;
 	const u32 unused = 32 - 8 * size;
 	u64 end = addr + SFRAME_FRE_NR_WORDS(raw->info) * size, val;
 
@@ -258,22 +260,17 @@ static __always_inline bool sframe_get_all_words(const struct sframe_reading *fr
 	}
 }
 
-/*
- * Finds the last row of a function that starts at or below offset @off. Checks the next row, too.
- *
- * The loop stops at the first row that is out of order or does not begin in the section. After a
- * row with an undefined word size, it goes on SFRAME_NO_SIZE bytes later: the defect is reported
- * only after the loop, to save time.
- */
+/* Finds a function's last row with start <= @off. Checks all rows up to the one after it. */
 static __always_inline int sframe_find_raw(const struct sframe_reading *from,
 					   const struct sframe_fde *fde, u32 off, u32 addr_size,
 					   struct sframe_raw_row *raw)
 {
 	u64 addr = from->hdr->fre_addr + fde->fre_off;
 	u64 end = from->hdr->fre_addr + from->hdr->fre_len;
-	u64 last = end - addr_size - 1;		/* last address where a row may begin */
+	u64 last = end - addr_size - 1;	/* highest row address: start and info end at @end */
 	u64 start, info, found = 0, found_info = 0, least = 0;
-	const u16 *size_of = sframe_words_sizes;	/* pointer: UBSAN would check an index */
+	/* Use a pointer: for array indices, UBSAN adds function calls. No call is allowed here. */
+	const u16 *size_of = sframe_words_sizes;
 	enum sframe_defect defect = SFRAME_DEFECT_FRE_CUT;
 	u32 max_rows = fde->num_fres, nr = 0, sizes = 0, size;
 
@@ -291,6 +288,7 @@ static __always_inline int sframe_find_raw(const struct sframe_reading *from,
 			goto malformed_row;
 		}
 		size = size_of[SFRAME_FRE_SIZE_INDEX(info)];
+		/* To save time, test after the loop for SFRAME_NO_SIZE: no valid word size. */
 		sizes |= size;
 		addr += addr_size + 1 + size;
 		if (start > off)
@@ -331,8 +329,8 @@ static __always_inline void sframe_set_function(const struct sframe_fde *fde,
 }
 
 /*
- * Finds the row that holds at @pc, the address of an instruction or of the last byte of a call. The
- * caller decodes @raw with sframe_decode_found(). Returns 0, or an error that sframe_core.c lists.
+ * Finds the row for @pc: address of an instruction or, for a return address, last byte of the call.
+ * Stores it undecoded in @raw, for sframe_decode_found(). Returns 0, or an error of sframe_core.c.
  */
 static __always_inline int sframe_find(const struct sframe_reading *from, u64 pc,
 				       struct sframe_raw_row *raw)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The SFrame format, versions 1 to 3, as files store it: packed, unaligned, in the byte order that
- * the magic shows. Titles in quotes are sections of the specification, version 3 (binutils 2.46
- * and later) unless a version is named.
+ * the magic shows. Titles in quotes are from the specification of version 3 (binutils 2.46 and
+ * later), unless another version is named.
  */
 #ifndef SFRAME_FORMAT_H
 #define SFRAME_FORMAT_H
@@ -23,15 +23,15 @@
 
 #define SFRAME_F_FDE_SORTED		0x1
 #define SFRAME_F_FRAME_POINTER		0x2	/* V1, V2 */
-#define SFRAME_F_FDE_FUNC_START_PCREL	0x4	/* defined from V2 erratum 1 on */
+#define SFRAME_F_FDE_FUNC_START_PCREL	0x4	/* erratum 1 of SFrame V2 added this flag */
 
 /* "SFrame ABI/arch Identifier" */
 #define SFRAME_ABI_AARCH64_BE		1
 #define SFRAME_ABI_AARCH64_LE		2
 #define SFRAME_ABI_AMD64_LE		3
-#define SFRAME_ABI_S390X_BE		4	/* defined from V2 erratum 1 on */
+#define SFRAME_ABI_S390X_BE		4	/* erratum 1 of SFrame V2 added this ABI (s390x) */
 
-/* "SFrame Header" of the specification: in all versions 28 bytes, which include the preamble. */
+/* "SFrame Header" of the specification: 28 bytes in all versions, with the preamble. */
 struct sframe_raw_header {
 	u16	magic;
 	u8	version;
@@ -47,7 +47,7 @@ struct sframe_raw_header {
 	u32	freoff;			/* bytes from end of auxiliary header to FREs */
 } __packed;
 
-/* A function descriptor (FDE) in V1 of the format: "SFrame Function Descriptor Entries" there. */
+/* A function descriptor (FDE) of V1: "SFrame Function Descriptor Entries" in its specification. */
 struct sframe_raw_fde_v1 {
 	s32	start;
 	u32	size;
@@ -67,11 +67,11 @@ struct sframe_raw_fde_v2 {
 	u16	padding;
 } __packed;
 
-/* First part of a function descriptor in V3 of the format: an entry in the index, "SFrame FDE". */
+/* First of two parts of a function descriptor in V3: an entry in the index, "SFrame FDE". */
 struct sframe_raw_fde_v3 {
 	s64	start;
 	u32	size;
-	u32	fre_off;		/* offset of the attributes, which precede the rows */
+	u32	fre_off;		/* offset of the FDE's second part in the FRE sub-section */
 } __packed;
 
 /* Second part of a function descriptor in V3: attributes, directly before the function's rows. */
@@ -96,7 +96,7 @@ struct sframe_raw_attr_v3 {
 #define SFRAME_FDE_TYPE_DEFAULT		0
 #define SFRAME_FDE_TYPE_FLEX		1
 
-/* V1 has no field for the block size of repetitive code. On x86-64, a PLT slot has 16 bytes. */
+/* V1 has no field for the block size of repetitive code: on x86-64, it is 16 bytes (PLT slot). */
 #define SFRAME_V1_AMD64_REP_SIZE	16
 
 /* "The SFrame FRE Info Word": fields of the info byte in a row. */
@@ -124,10 +124,10 @@ struct sframe_raw_attr_v3 {
 #define SFRAME_AARCH64_NR_REGS		32
 #define SFRAME_S390X_REG_FP		11
 #define SFRAME_S390X_REG_SP		15
-#define SFRAME_S390X_NR_REGS		32	/* numbers from 16 on: floating-point registers */
+#define SFRAME_S390X_NR_REGS		32	/* registers 16 to 31 are floating-point ones */
 #define SFRAME_S390X_CFA_SCALE		8
 #define SFRAME_S390X_CFA_BIAS		160
-#define SFRAME_S390X_REG_WORD_P(word)	((word) & 1)	/* in V2: RA or FP word is a register */
+#define SFRAME_S390X_REG_WORD_P(word)	((word) & 1)	/* V2: word is a register, not an offset */
 #define SFRAME_S390X_REGNUM(word)	((word) >> 1)
 
 static_assert(sizeof(struct sframe_raw_header) == 28);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Types and macros of the kernel that the SFrame decoder uses, and substitutes for programs. */
+/* Kernel types and macros that the SFrame decoder uses. User programs get substitutes for them. */
 #ifndef SFRAME_TYPES_H
 #define SFRAME_TYPES_H
 
@@ -48,7 +48,7 @@ typedef __INT64_TYPE__ s64;
 #define cond_resched()	((void)0)
 #define sframe_is_killed()	false
 #define min_t(type, a, b) ((type)(a) < (type)(b) ? (type)(a) : (type)(b))
-/* Programs have no secret that Spectre could leak, so no index is masked. */
+/* Masks nothing: in a user-space program, this code has no secret that Spectre could leak. */
 #define array_index_nospec(index, size) ((void)(size), (index))
 #endif
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later WITH Linux-syscall-note */
 /*
- * /dev/sframe_unwind: SFrame tables for files that were built without .sframe. open() needs
- * CAP_SYS_ADMIN, and fails with EPERM without it.
+ * /dev/sframe_unwind: programs load SFrame tables for files that were built without .sframe. open()
+ * fails with EPERM without CAP_SYS_ADMIN.
  *
- * Each structure begins with its size in bytes. A program that knows fewer members than the module
- * passes a smaller size, and the module takes the other members as zero. A program that knows more
- * members gets E2BIG, unless the members that the module does not know are zero.
+ * Each structure begins with its size in bytes. If a program passes a smaller size than the module
+ * knows, the module takes the other members as zero. If it passes a larger size, the members that
+ * the module does not know must be zero: else the call fails with E2BIG.
  *
- * If SFRAME_LOAD or SFRAME_PROCESS is refused, it stores a text at @message, if set: why, and what
- * to do. The text ends with a zero byte. It is empty if errno says everything.
+ * If the module refuses SFRAME_LOAD or SFRAME_PROCESS, it stores a text at @message, unless this is
+ * 0. The text gives the reason, maybe a remedy, and ends with a zero byte. Empty: errno says all.
  */
 #ifndef _UAPI_SFRAME_UNWIND_H
 #define _UAPI_SFRAME_UNWIND_H
@@ -35,9 +35,9 @@ struct sframe_segment {
  * struct sframe_load - load the table of a file
  * @size: sizeof(struct sframe_load)
  * @fd: the file, open for reading; -1 with SFRAME_LOAD_VDSO
- * @section: pointer to the .sframe section: native byte order, sorted
- * @section_size: length of the section in bytes; 0: the file has no table, and read() does not
- *	report it again
+ * @section: pointer to the .sframe section: in native byte order, with sorted functions
+ * @section_size: length of the section in bytes; 0: the file has no table, and the device requests
+ *	none for it any more
  * @section_addr: address that the section was linked at, in the address space of the file
  * @segments: pointer to the file's executable segments, struct sframe_segment
  * @nr_segments: 1 to SFRAME_SEGMENTS_MAX; 0 without a section
@@ -48,10 +48,15 @@ struct sframe_segment {
  * @message_size: size of the buffer @message in bytes
  * @message: pointer to a buffer for a text, or 0
  *
- * Fails with EAGAIN: the file has changed a moment ago, read it again in two seconds; ESTALE: it
- * has changed since fstat(); EOPNOTSUPP: on its file system, not each change can be seen; EBADMSG:
- * the section has a defect, which @message names; ENOSPC: there is no memory left for tables;
- * EFBIG: the section is larger than 256 MiB; EINTR, ENOMEM, EBADF, EINVAL, EFAULT.
+ * Errors:
+ *
+ * - EAGAIN: the file has changed a moment ago, or is mapped for writing; read it again later
+ * - ESTALE: the file has changed since the fstat()
+ * - EOPNOTSUPP: the file system does not show each change of a file
+ * - EBADMSG: the section has a defect, which @message names
+ * - ENOSPC: tables have reached their memory limit
+ * - EFBIG: the section is larger than 256 MiB
+ * - EINTR, ENOMEM, EBADF, EINVAL, EFAULT
  */
 struct sframe_load {
 	__u32	size;
@@ -79,8 +84,8 @@ struct sframe_load {
  *	known to have no table
  * @reserved: 0
  *
- * Fails with ENOENT: the file has no table; EBADF: without a flag, @fd is not of an open file.
- * Processes that have mapped the file use the table until they are scanned again.
+ * Fails with ENOENT: nothing is recorded for the file; EBADF: @flags is 0 and @fd is not open.
+ * Processes that have mapped the file use the table until the next scan of their mappings.
  */
 struct sframe_drop {
 	__u32	size;
@@ -95,21 +100,25 @@ struct sframe_drop {
 /**
  * struct sframe_wanted - a request for a table, which read() of the device returns
  * @size: size of this structure in bytes; read() returns a multiple of it
- * @fd: a file without a table that the process has mapped, open for reading; the reader closes it.
- *	-1: stacks of the process end in code that no file describes, and which needs a table
+ * @fd: a file that process @pid has mapped and that has no table. It is open for reading, and the
+ *	reader closes it. -1: the request is for JIT code, in which stacks of the process end
  * @pid: the process, in the PID namespace of the reader; 0: it is not in this namespace
  * @reserved: 0
- * @cookie: if @fd is -1: names the memory of the process, see &sframe_process; else 0
- * @addr: if @fd is -1: an address in that code; else 0
+ * @cookie: if @fd is -1: number of the address space of the process, see &sframe_process; else 0
+ * @addr: if @fd is -1: an address in the JIT code; else 0
  *
- * read() returns at least one request, or waits; poll() reports POLLIN. read() fails with EINVAL:
- * the buffer is smaller than one structure; EAGAIN, with O_NONBLOCK: there is no request; EMFILE,
- * ENFILE, ENOMEM: no request was taken.
+ * read() waits for a request, and returns at least one; poll() reports POLLIN. Errors of read():
  *
- * Each file is reported once, to one reader. It is reported again if this reader closes the device
- * without an answer by SFRAME_LOAD. The reader answers a process by SFRAME_PROCESS, also if there
- * is nothing to load. If stacks still end in such code, the process is reported again: after one
- * second, and after twice that time each further time, up to a minute, until a table is loaded.
+ * - EINVAL: the buffer is smaller than one structure
+ * - EAGAIN: with O_NONBLOCK, there is no request
+ * - EMFILE, ENFILE, ENOMEM: no file descriptor or memory; the request stays in the queue
+ *
+ * The table of a file is requested from one reader, once. If this reader closes the device without
+ * an answer by SFRAME_LOAD, the table is requested again.
+ *
+ * The answer to a request for JIT code is SFRAME_PROCESS, even if there is nothing to load. If
+ * stacks still end in JIT code, the next request comes one second later. This delay doubles with
+ * each request, up to a minute, until a table is loaded.
  */
 struct sframe_wanted {
 	__u32	size;
@@ -121,40 +130,50 @@ struct sframe_wanted {
 };
 
 /**
- * struct sframe_process - replace the tables for code of one process: SFRAME_PROCESS
+ * struct sframe_process - replace the tables for JIT code of one process: SFRAME_PROCESS
  * @size: sizeof(struct sframe_process)
  * @pid: the process, in the PID namespace of the caller
- * @cookie: &sframe_wanted.cookie: after execve() the process has another one
+ * @cookie: &sframe_wanted.cookie; execve() changes it
  * @text_start: address of the code, at the start of a page
- * @text_size: length of the code in bytes, whole pages; 0 without a section: this is only an answer
- *	to read()
+ * @text_size: length of the code in bytes, whole pages; 0, with @section_size 0: the command only
+ *	marks the request that read() returned as answered, and changes no table
  * @section: pointer to a .sframe section for this code, as &sframe_load.section
- * @section_size: length of the section in bytes; 0: the code has no table any more
- * @section_addr: address that the section was made for: its functions then have the addresses that
- *	they have in the process. All of them lie in the code
+ * @section_size: length of the section in bytes; 0: there is none
+ * @section_addr: address in the process for which the section was made. Its offsets lead from there
+ *	to functions, which must all be in the code
  * @flags: 0
  * @message_size: size of the buffer @message in bytes
  * @message: pointer to a buffer for a text, or 0
- * @entry_start: address of a function that jumps to the code, which no instruction calls
- * @entry_size: length of this function in bytes; 0: there is none. With such a function, a row is
- *	followed only if the instruction before the return address calls the function
+ * @entry_start: address of a function that jumps to the code, if no instruction calls the code
+ * @entry_size: length of this function in bytes; 0: there is none. If there is one, a return
+ *	address that the table finds is accepted only if it follows a call of this function
  *
- * All tables of the process that overlap the code are replaced by the new one, or only removed, as
- * soon as the process is scanned, which the next sample requests. One mapping uses one table, the
- * newest that overlaps it: a table is best made for all code of a mapping. The code is anonymous,
- * or its file has no section and no table. Each part of it is mapped, executable.
+ * The new table replaces all tables of the process that overlap the code. Without a section, they
+ * are only removed. This takes effect at the next scan of the process's mappings, which the next
+ * sample requests.
  *
- * The table ends when any part of the code is unmapped or moved, when one of its mappings merges
- * with another one, with execve(), and when the process ends. A child of fork() does not have it.
- * Ten seconds after the last sample, all tables of processes end. The kernel cannot see that a
- * process writes other code to the same place. So after the command, read what the table was made
- * from once more. If it has changed, replace the table again.
+ * A mapping uses one table, the newest that overlaps it: make one table for all code of a mapping.
+ * Each part of the code must be mapped executable, and be anonymous or of a file without section
+ * and table.
  *
- * Needs CAP_SYS_PTRACE, too: EPERM. Fails with ESRCH: the process has ended, runs another program,
- * or is not sampled any more; ESTALE: not all of the code is mapped and executable; EEXIST: a file
- * describes a part of the code; EAGAIN: the process changes its mappings at this moment, try again;
- * ENOSPC: the process has 64 tables, or there is no memory left for tables; EBADMSG, EFBIG, EINTR,
- * ENOMEM, EINVAL, EFAULT: as SFRAME_LOAD.
+ * The module removes the table
+ *
+ * - when any part of the code is unmapped or moved, or one of its mappings merges with another
+ * - at execve(), and when the process ends
+ * - when no profiler runs and the last sample of any process is ten seconds old
+ *
+ * A child of fork() does not have the table. The kernel does not see a process overwrite its code.
+ * After the command, read again what the table was made from. If it has changed, replace the table.
+ *
+ * Errors:
+ *
+ * - EPERM: the caller has no CAP_SYS_PTRACE
+ * - ESRCH: the process has ended, runs another program, or is not sampled any more
+ * - ESTALE: not all of the code is mapped and executable
+ * - EEXIST: a part of the code is of a file that may have a section or table
+ * - EAGAIN: the process is changing its mappings, or scanning them; try again
+ * - ENOSPC: the process has 64 tables, or tables reach a memory limit
+ * - EBADMSG, EFBIG, EINTR, ENOMEM, EINVAL, EFAULT: as for SFRAME_LOAD
  */
 struct sframe_process {
 	__u32	size;
@@ -173,20 +192,20 @@ struct sframe_process {
 };
 
 /**
- * struct sframe_file - a file that has a table: SFRAME_LIST
+ * struct sframe_file - a file that has a table, or is known to have none: SFRAME_LIST returns one
  * @size: sizeof(struct sframe_file)
- * @nr_functions: functions of the table; 0: the file is known to have no table
- * @next: 0, or the value that the last call has set. The call sets it for the next one. ENOENT:
- *	there are no more files
+ * @nr_functions: number of functions in the table; 0: the file is known to have no table
+ * @next: pass 0 first, then the value that the last SFRAME_LIST has stored here. SFRAME_LIST fails
+ *	with ENOENT after the last file
  * @dev_major: major number of the device with the file system
  * @dev_minor: minor number of this device
  * @ino: inode number
  * @table_size: size of the table in bytes
- * @nr_users: address ranges of code in processes that use the table
- * @nr_files: files that share the table
+ * @nr_users: number of executable mappings, in all processes, that use the table
+ * @nr_files: number of files that share the table
  * @ctime: st_ctim.tv_sec of the file when its table was loaded
- * @ctime_nsec: st_ctim.tv_nsec of the file then. If fstat() reports another time, the file has lost
- *	the table
+ * @ctime_nsec: st_ctim.tv_nsec of the file at that time. If fstat() reports another time, scans do
+ *	not use the table for the file any more
  * @reserved: 0
  */
 struct sframe_file {
