@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Computes the user addresses of the .sframe section of a mapped ELF file from its program headers.
+ * Finds the .sframe section of a mapped ELF file in user memory, by the file's program headers.
  *
- * The headers are not trusted: the caller copies them once, and this file checks each field of the
- * copy. Differences of addresses may wrap around modulo 2^64. Sizes are compared by subtraction,
- * after a check that the difference is not negative, because a sum could wrap around.
+ * The headers are not trusted: the caller passes a copy, and this file checks each field.
  */
 #include "map/elf.h"
 #include "sframe_format.h"
@@ -19,7 +17,7 @@ int sframe_elf_check_header(const struct elf64_hdr *ehdr)
 	return 0;
 }
 
-/* Returns true if @offset in the file is in the segment @ph, or before it in its first page. */
+/* Returns true if @offset in the file is in segment @ph, or before it in its first page. */
 static bool covers_offset(const struct elf64_phdr *ph, u64 page_size, u64 offset)
 {
 	u64 lead = ph->p_offset & (page_size - 1);
@@ -30,7 +28,7 @@ static bool covers_offset(const struct elf64_phdr *ph, u64 page_size, u64 offset
 	return offset - first < lead || offset - first - lead < ph->p_filesz;
 }
 
-/* Returns true if all addresses of the segment @seg are inside one readable PT_LOAD segment. */
+/* Returns true if @seg, the .sframe segment, is mapped: it lies in one readable PT_LOAD segment. */
 static bool is_loaded(const struct elf64_phdr *phdrs, unsigned int nr, const struct elf64_phdr *seg)
 {
 	unsigned int i;
@@ -39,6 +37,7 @@ static bool is_loaded(const struct elf64_phdr *phdrs, unsigned int nr, const str
 		const struct elf64_phdr *ph = &phdrs[i];
 		u64 off = seg->p_vaddr - ph->p_vaddr;
 
+		/* @off is huge if @seg is before @ph. Sizes are subtracted: sums could overflow. */
 		if (ph->p_type == PT_LOAD && (ph->p_flags & PF_R) &&
 		    off <= ph->p_memsz && seg->p_filesz <= ph->p_memsz - off)
 			return true;
@@ -47,11 +46,10 @@ static bool is_loaded(const struct elf64_phdr *phdrs, unsigned int nr, const str
 }
 
 /*
- * Finds the section (PT_GNU_SFRAME) of a file whose code at the file offset @map_offset, a multiple
- * of @page_size, is mapped at the user address @map_start. Sets @start and @end to the addresses of
- * the section, which may be empty and need not be user addresses; on error, to 0. Returns 0;
- * -ENOENT if there is no PT_GNU_SFRAME, or @map_offset is in no executable PT_LOAD; -EBADMSG if
- * PT_GNU_SFRAME is in no readable PT_LOAD, or its end is beyond the last address.
+ * Sets @start and @end to the user addresses of a file's .sframe section. The code at file offset
+ * @map_offset, a multiple of @page_size, is mapped at @map_start. Returns 0. On errors, both are 0:
+ * -ENOENT: no PT_GNU_SFRAME, or no executable PT_LOAD contains @map_offset
+ * -EBADMSG: no readable PT_LOAD contains the section, or the end of the section wraps around
  */
 int sframe_elf_find_section(const struct elf64_phdr *phdrs, unsigned int nr, u64 page_size,
 			    u64 map_start, u64 map_offset, u64 *start, u64 *end)
@@ -72,11 +70,12 @@ int sframe_elf_find_section(const struct elf64_phdr *phdrs, unsigned int nr, u64
 		return -ENOENT;
 	if (!is_loaded(phdrs, nr, seg))
 		return -EBADMSG;
-	/* What has to be added to p_vaddr to get the user address, modulo 2^64. */
+	/* All segments have one bias: user address minus linked address (p_vaddr), modulo 2^64. */
 	bias = map_start - map_offset - (code->p_vaddr - code->p_offset);
 	addr = bias + seg->p_vaddr;
 	if (addr + seg->p_filesz < addr)
 		return -EBADMSG;
+	/* The caller checks whether the section is empty, or outside of user space. */
 	*start = addr;
 	*end = addr + seg->p_filesz;
 	return 0;

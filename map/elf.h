@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Finds the .sframe section of a mapped file by its ELF program headers. Compiles on hosts, too. */
+/* Finds the .sframe section of a mapped ELF file. Host tests compile it, too. */
 #ifndef SFRAME_ELF_H
 #define SFRAME_ELF_H
 
@@ -7,7 +7,7 @@
 
 #include "sframe_types.h"
 
-/* Maximum of program headers: an ELF file with more is ignored. Linkers write about a dozen. */
+/* Maximum of program headers: ELF files with more are ignored. Linkers make about a dozen. */
 #define SFRAME_ELF_MAX_PHDRS	128
 
 int sframe_elf_check_header(const struct elf64_hdr *ehdr);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Events: hooks of the kernel functions by which a process maps or unmaps code, forks, or ends.
+ * Events: ftrace hooks of kernel functions in which a process maps or unmaps code, forks, or ends.
  *
- * The hooks may run with preemption disabled. They allocate nothing, take raw spinlocks only, and
- * try to take mmap_lock only of a child that has not run yet. Their work is bounded. MMU notifiers
- * are not used: a process that has a notifier waits for a grace period when it ends.
+ * Preemption may be disabled in the hooks: they do bounded work, allocate nothing, and wait for no
+ * lock but raw spinlocks. MMU notifiers would make a process wait for a grace period at its end.
  */
 #define pr_fmt(fmt) "sframe_unwind: " fmt
 
@@ -17,19 +16,18 @@
 #include "table/table.h"
 
 /*
- * A map with more ranges is not compared with the VMAs of a forked child, because preemption is
- * disabled. With half, more children are scanned; with the double, it is disabled for longer.
+ * Maximum of ranges in a parent's map that fork() compares with the VMAs of the child; above it,
+ * the child is scanned. With half, more are scanned; with the double, preemption is off for longer.
  */
 #define MATCH_MAX_RANGES	64
 
 /*
- * mmap(), munmap() and fork() request no scan of a process with more than SCAN_EVENT_MAX mappings,
- * nor fork() of a child whose parent has more than SCAN_CHILD_MAX ranges: the scan takes long, and
- * a sample may never come. With half, more processes lose their first sample; with the double, a
- * process that is never sampled may spend more time on one scan.
+ * Limits for scans at mmap(), munmap() and fork(). Above them, a scan would be long, and in vain if
+ * no sample comes: only the first sample requests it. With half, more first samples lack callers;
+ * with the double, more long scans are in vain.
  */
-#define SCAN_EVENT_MAX		1024
-#define SCAN_CHILD_MAX		256
+#define SCAN_EVENT_MAX		1024	/* with more mappings, mmap() etc. request no scan */
+#define SCAN_CHILD_MAX		256	/* with more ranges in parent's map, fork() requests none */
 
 static bool has_many_mappings(const struct mm_struct *mm)
 {
@@ -37,9 +35,8 @@ static bool has_many_mappings(const struct mm_struct *mm)
 }
 
 /*
- * Called after @vma was mapped or changed, under mmap_lock. Requests a scan if @vma maps a file as
- * code, or where the last scan missed a section. Anonymous code waits for its first sample, as does
- * a running process that is not in the hash table.
+ * Called under mmap_lock, after mmap() or mprotect() has changed @vma. Requests a scan if @vma maps
+ * a file, and is executable or may be an .sframe section that the last scan did not find.
  */
 void sfu_event_mmap(struct vm_area_struct *vma)
 {
@@ -51,20 +48,22 @@ void sfu_event_mmap(struct vm_area_struct *vma)
 		return;
 	rcu_read_lock_sched();
 	process = sfu_processes_find(mm);
-	/* In execve(), this is the first mapping of the new program, so an empty map is right. */
+	/* A new program in execve() has no code but @vma: its process begins with an empty map. */
 	if (!process && current->in_execve && vma->vm_file)
 		process = sfu_processes_add(mm, sfu_map_get_empty());
+	/* If the hash table lacks the process, the first sample adds it, and requests a scan. */
 	if (process && (vma->vm_flags & VM_EXEC ||
 			(vma->vm_start < READ_ONCE(process->vma_hints.await_end) &&
 			 vma->vm_end > READ_ONCE(process->vma_hints.await_start)))) {
 		WRITE_ONCE(process->vma_hints.has_new_code, true);
+		/* Scan for files only: in anonymous code, the first sample requests a scan. */
 		if (vma->vm_file && !has_many_mappings(mm))
 			sfu_request_for_event(process, current);
 	}
 	rcu_read_unlock_sched();
 }
 
-/* Called after @vma was removed from its mm, under mmap_lock. */
+/* Makes walks stop using code and sections in @vma, which has left its mm. Under mmap_lock. */
 void sfu_event_unmap(struct vm_area_struct *vma)
 {
 	struct sfu_process *process;
@@ -81,13 +80,14 @@ void sfu_event_unmap(struct vm_area_struct *vma)
 }
 
 /*
- * Returns true if @map, of the parent, also describes the child, which has not run yet. They differ
- * if another thread of the parent maps code after fork() has copied the VMAs, or by MADV_DONTFORK.
+ * Returns true if a forked child maps all code in @map, the map of its parent. The child lacks code
+ * with MADV_DONTFORK, and code that another thread mapped after fork() had copied the VMAs.
  */
 static bool matches_child(struct mm_struct *child, const struct sfu_map *map)
 {
 	bool matches;
 
+	/* Do not wait for mmap_lock: preemption may be disabled. */
 	if (!map->nr_ranges || map->nr_ranges > MATCH_MAX_RANGES || !mmap_read_trylock(child))
 		return false;
 	matches = sfu_vmas_match(child, map);
@@ -95,30 +95,24 @@ static bool matches_child(struct mm_struct *child, const struct sfu_map *map)
 	return matches;
 }
 
-/*
- * Returns true if the map that the caller reads after this call has all code that mmap() has
- * reported. A scan takes the lock, clears has_new_code, publishes the map, and releases the lock.
- */
+/* Returns true if the map has all code that mmap() reported. Call this before reading the map. */
 static bool is_map_complete(struct sfu_process *process)
 {
-	/* Read the lock after the flag: scans clear has_new_code only while they hold the lock. */
+	/*
+	 * A scan locks, clears has_new_code, publishes the new map, and unlocks. Test the lock
+	 * last: if it was tested first, a scan could lock and clear has_new_code after this test.
+	 */
 	bool is_complete = !smp_load_acquire(&process->vma_hints.has_new_code) &&
 			   !mutex_is_locked(&process->lock);
 
-	/* Read the map after the lock: scans publish the map before they release the lock. */
+	/* Keep the caller from reading the map before the tests: it could get the old map. */
 	smp_rmb();
 	return is_complete;
 }
 
 /*
- * Called after current has forked @child, which has not run yet, and may be a thread of current.
- *
- * A child inherits the map of its parent until its first scan. If the map does not match the VMAs
- * of the child, the child is scanned before it enters user mode. Until then its stack is a copy of
- * the stack of the parent's fork() call, and leads to code that both processes have.
- *
- * If this scan takes long, or the parent has no scan for events left, the child gets no map, and
- * waits for its first sample: else a parent without samples would have all its children scanned.
+ * Called after current has forked @child, which has not run yet. Lets @child use its parent's map
+ * until its own first scan. Ignores threads and vfork().
  */
 void sfu_event_fork(struct task_struct *child)
 {
@@ -138,6 +132,11 @@ void sfu_event_fork(struct task_struct *child)
 	if (!map)
 		return;
 	matches = is_complete && matches_child(mm, map);
+	/*
+	 * Request no scan at fork() if it would be long, or the parent has used up its quota of
+	 * scans: the child's first sample will request it. Samples raise the quota. Without the
+	 * quota, each child of a parent that is never sampled would be scanned.
+	 */
 	if (!matches && (has_many_mappings(mm) || map->nr_ranges > SCAN_CHILD_MAX ||
 			 !READ_ONCE(parent->quota.event_scans))) {
 		sfu_map_put(map);
@@ -150,11 +149,16 @@ void sfu_event_fork(struct task_struct *child)
 	process->inherited.matches = matches;
 	process->vma_hints = parent->vma_hints;
 	process->vma_hints.has_new_code = !matches;
+	/*
+	 * The child scans before it enters user mode. Until then, walks may use the parent's map:
+	 * the child's stack is a copy of the parent's at fork(), so its frames are in code that
+	 * both processes map.
+	 */
 	if (!matches)
 		sfu_request_for_event(process, child);
 }
 
-/* Defines a callback that passes the first argument of the hooked kernel function to @handle(). */
+/* Defines an ftrace callback that passes the first argument of the hooked function to @handle(). */
 #define DEFINE_CALLBACK(name, handle)						\
 static void notrace name(unsigned long ip, unsigned long parent_ip,		\
 			 struct ftrace_ops *ops, struct ftrace_regs *fregs)	\
@@ -167,13 +171,13 @@ DEFINE_CALLBACK(on_unmap, sfu_event_unmap)
 DEFINE_CALLBACK(on_fork, sfu_event_fork)
 DEFINE_CALLBACK(on_process_end, sfu_processes_end)
 
-/* The hooked kernel functions. If a required one cannot be hooked, the module does not load. */
+/* The hooked kernel functions. The module does not load if a required one cannot be hooked. */
 static struct event_hook {
 	const char		*function;
 	bool			is_required;
 	struct ftrace_ops	ops;
 } event_hooks[] = {
-	/* The kernel calls unlink_anon_vmas() for each VMA that it has removed from an mm. */
+	/* munmap(): the kernel calls unlink_anon_vmas() for each VMA that it removes. */
 	{ "unlink_anon_vmas", true, { .func = on_unmap } },
 	{ "exit_mmap", true, { .func = on_process_end } },
 	{ "perf_event_mmap", false, { .func = on_mmap } },
@@ -188,7 +192,7 @@ void sfu_event_remove_hooks(void)
 		sfu_unhook(&event_hooks[i].ops);
 }
 
-/* Sets all these hooks. Returns 0; or the error of a required hook, and then sets none. */
+/* Sets all hooks, and returns 0. If a required hook fails, sets none, and returns the error. */
 int sfu_event_set_hooks(void)
 {
 	unsigned int i;

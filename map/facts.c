@@ -12,17 +12,21 @@
 #include "sframe_stats.h"
 #include "table/file_id.h"
 
-/* Facts are computed as if each file was mapped at this address: processes map it at others. */
+/* Facts hold only the distance from code to .sframe, computed as if code was at this address. */
 #define FACTS_BASE		BIT_ULL(62)
 
 /*
- * Maximum of pieces of code that one scan reads (map/text.c), for a request by a sample and by an
- * event. Half: more files wait for the next scan. Double: scans of new programs take longer.
+ * Limits of one scan. It reads pieces of code (PIECE bytes, see map/text.c), to find out whether
+ * mappings keep FP. After this number of pieces, it begins no other mapping. With half, more files
+ * wait for the next scan; with the double, scans take longer.
  */
-#define PIECES_SAMPLED		1024
-#define PIECES_UNSAMPLED	64
+#define PIECES_SAMPLED		1024	/* limit of code pieces in a scan for a sample */
+#define PIECES_UNSAMPLED	64	/* limit of code pieces in a scan for mmap() etc. */
 
-/* Sets @code to the key of facts about mapped code, and returns it; NULL: remember no facts. */
+/*
+ * Sets @code to the key of mapped code in the cache of facts (table/file_id.c). Returns @code; NULL
+ * if no facts may be cached: the file cannot be read or identified, or has just changed.
+ */
 static const struct sfu_code_id *identify_code(const struct sfu_range *range, struct file *file,
 					       struct sfu_code_id *code)
 {
@@ -62,7 +66,7 @@ static int read_headers(struct sfu_prefault *prefault, struct file *file, u64 ma
 	return err;
 }
 
-/* Sets @facts to the remembered facts; or to new ones from the ELF headers, and remembers these. */
+/* Sets @facts to cached facts about @code; if there are none, to facts from the ELF headers. */
 static void find_facts(struct sfu_scan *scan, const struct sfu_range *range, struct file *file,
 		       const struct sfu_code_id *code, struct sfu_code_facts *facts)
 {
@@ -76,10 +80,7 @@ static void find_facts(struct sfu_scan *scan, const struct sfu_range *range, str
 	remember_facts(code, facts);
 }
 
-/*
- * Sets the addresses of the SFrame section for a range, and &sfu_range.keeps_fp if it is
- * remembered. Returns SFU_SECTION_READY if the addresses are set. The section itself is not read.
- */
+/* Sets the addresses of a range's SFrame section. Returns SFU_SECTION_READY, or why it failed. */
 enum sfu_section_state sfu_facts_locate(struct sfu_scan *scan, struct sfu_range *range,
 					struct file *file)
 {
@@ -88,6 +89,7 @@ enum sfu_section_state sfu_facts_locate(struct sfu_scan *scan, struct sfu_range 
 	u64 start, end;
 
 	find_facts(scan, range, file, identify_code(range, file, &code), &facts);
+	/* The cache of facts may also know whether the code keeps frame pointers. */
 	range->keeps_fp = facts.keeps_fp ?: range->keeps_fp;
 	if (facts.err == -EAGAIN || facts.err == -ENOMEM)
 		return SFU_SECTION_PENDING;
@@ -95,7 +97,7 @@ enum sfu_section_state sfu_facts_locate(struct sfu_scan *scan, struct sfu_range 
 		return SFU_SECTION_NONE;
 	start = range->start + facts.section_off;
 	end = start + facts.section_size;
-	/* Not checked by access_ok(): on arm64 it accepts tagged addresses in some tasks. */
+	/* access_ok() is not used: on arm64, it accepts tagged addresses in some tasks. */
 	if (facts.err || start > end || end > TASK_SIZE_MAX) {
 		sfu_count(defects[SFRAME_DEFECT_SEGMENT]);
 		return SFU_SECTION_BAD;
@@ -106,14 +108,11 @@ enum sfu_section_state sfu_facts_locate(struct sfu_scan *scan, struct sfu_range 
 	return SFU_SECTION_READY;
 }
 
-/*
- * Sets &sfu_range.keeps_fp to the remembered fact about the file, or finds it by reading pieces of
- * the code. Missing pages of code are read ahead only if the scan reads no headers and sections
- * ahead: each page is charged to the control group of the process.
- */
+/* Finds out whether a range's code keeps frame pointers: from cached facts, or from its code. */
 void sfu_facts_find_keeps_fp(struct sfu_scan *scan, struct sfu_range *range)
 {
 	bool is_sampled = scan->reason == SFU_SCAN_SAMPLE;
+	/* Both conditions limit the memory that read-ahead charges to the control group. */
 	bool may_read_ahead = is_sampled && !scan->prefault.nr_cold;
 	struct vm_area_struct *vma = find_vma(scan->mm, range->start);
 	struct file *file = vma->vm_file;
@@ -126,6 +125,7 @@ void sfu_facts_find_keeps_fp(struct sfu_scan *scan, struct sfu_range *range)
 	range->keeps_fp = facts.keeps_fp;
 	if (!range->keeps_fp &&
 	    scan->nr_pieces < (is_sampled ? PIECES_SAMPLED : PIECES_UNSAMPLED)) {
+		/* If may_read_ahead, missing pieces of a file are read ahead for a later scan. */
 		range->keeps_fp = sfu_text_keeps_fp(range, vma, code,
 						    may_read_ahead ? &scan->prefault : NULL,
 						    &scan->nr_pieces);

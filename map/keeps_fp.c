@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Decides from counts of prologues whether code keeps frame pointers. Compiled on the host, too. */
+/* Decides from counts of prologues whether code keeps frame pointers. Host tests compile it. */
 #include "map/keeps_fp.h"
 
 /*
- * Once functions that push a frame record outnumber functions with another frame by this number, or
- * the reverse, no more code is read. In a file where one function in 15 is an exception, the
- * exceptions lead by this number once in half a million.
+ * Functions with a frame record and functions with another frame are counted. When one count leads
+ * by this number, no more code is read. With less, exceptional functions would decide more often.
  */
 #define CLEAR_LEAD	5
 
-/* Says if a part of code keeps FP; SFRAME_KEEPS_FP_UNKNOWN if no count leads by CLEAR_LEAD. */
+/* Decides by the part read if code makes frame records. SFRAME_KEEPS_FP_UNKNOWN: read more. */
 enum sframe_keeps_fp sframe_keeps_fp_early(const struct sframe_prologues *starts)
 {
 	if (starts->fp >= starts->other + CLEAR_LEAD)
@@ -19,7 +18,7 @@ enum sframe_keeps_fp sframe_keeps_fp_early(const struct sframe_prologues *starts
 	return SFRAME_KEEPS_FP_UNKNOWN;
 }
 
-/* Says if code keeps FP, after all its pieces are read. Never SFRAME_KEEPS_FP_UNKNOWN. */
+/* After the last piece of a file is read, decides whether its code keeps FP: always yes or no. */
 enum sframe_keeps_fp sframe_keeps_fp_final(const struct sframe_prologues *starts)
 {
 	return starts->fp && starts->fp >= 4 * starts->other ? SFRAME_KEEPS_FP_YES :
@@ -27,8 +26,9 @@ enum sframe_keeps_fp sframe_keeps_fp_final(const struct sframe_prologues *starts
 }
 
 /*
- * Says if JIT code keeps FP, from a part of it, which may have few functions. A prologue there is
- * identified by more bytes than in a file, so one function with a frame record can be enough.
+ * Decides whether JIT code keeps FP, from a part of it. In JIT code on x86, only bytes that are
+ * rare inside functions count as a prologue. So if all prologues found make a frame record, one is
+ * enough for yes.
  */
 enum sframe_keeps_fp sframe_keeps_fp_of_jit(const struct sframe_prologues *starts)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Detects whether code keeps frame pointers. A compiler keeps them in all functions of a file, or
- * in few. So map/text.c reads a small part of the code, arch/ARCH/code.c counts the prologues in
- * it, and map/keeps_fp.c judges the counts. In both kinds of files, many functions have no frame.
+ * Detects whether code keeps frame pointers. It is enough to read a part of a file's code: either
+ * most functions that make a frame keep the frame pointer, or few do. map/text.c reads the part,
+ * arch/ARCH/code.c counts functions of both kinds, map/keeps_fp.c judges.
  */
 #ifndef SFRAME_KEEPS_FP_H
 #define SFRAME_KEEPS_FP_H
@@ -14,19 +14,18 @@ struct sfu_range;
 struct vm_area_struct;
 
 enum sframe_keeps_fp {
-	SFRAME_KEEPS_FP_UNKNOWN,	/* not examined, or too little code in memory to decide */
-	SFRAME_KEEPS_FP_YES,		/* most functions push a frame record (FP and RA) */
-	SFRAME_KEEPS_FP_NO,		/* many functions push no record; or no prologue found */
+	SFRAME_KEEPS_FP_UNKNOWN,	/* no scan has read enough code yet to decide */
+	SFRAME_KEEPS_FP_YES,		/* most functions with a frame push a record (FP, RA) */
+	SFRAME_KEEPS_FP_NO,		/* many frames have no record, or no frame was found */
 };
 
-/* Which kind of function prologue begins at an address of code. */
 enum sframe_prologue {
-	SFRAME_PROLOGUE_NONE,		/* no function that makes a frame begins here */
-	SFRAME_PROLOGUE_FP,		/* a function begins here, and pushes a frame record */
-	SFRAME_PROLOGUE_OTHER,		/* a function begins, and makes a frame without a record */
+	SFRAME_PROLOGUE_NONE,		/* no function that makes a frame begins at this address */
+	SFRAME_PROLOGUE_FP,		/* start of a function that pushes a record (FP, RA) */
+	SFRAME_PROLOGUE_OTHER,		/* start of a function that makes a frame, but no record */
 };
 
-/* How many functions begin with SFRAME_PROLOGUE_FP, and how many with SFRAME_PROLOGUE_OTHER. */
+/* Counts of functions: @fp push a frame record (FP and RA), @other make a frame without record. */
 struct sframe_prologues {
 	unsigned int	fp;
 	unsigned int	other;
@@ -39,8 +38,9 @@ static inline void sframe_prologues_add(struct sframe_prologues *starts, enum sf
 }
 
 /*
- * Counts the function prologues in @text, a copy of code whose address is a multiple of 16, and
- * adds the numbers to @starts. May miss a function at either end. @is_jit: JIT code.
+ * Adds counts of function prologues in @text to @starts, by kind. May miss some at the text's ends.
+ * @text: copy of code, from an address that is a multiple of 16
+ * @is_jit: code of a JIT compiler; on x86, its functions may begin at any byte
  */
 void sframe_count_prologues(struct sframe_prologues *starts, const u8 *text, size_t len,
 			    bool is_jit);

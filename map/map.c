@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The map of a process: finds the executable mapping that contains an address, and its section. */
+/* The map of a process lists its executable mappings (ranges), with their SFrame sections. */
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
@@ -9,12 +9,13 @@
 #include "table/table.h"
 
 /*
- * Maximum of ranges that the hook of munmap() marks as unmapped in one call, maybe with preemption
- * disabled. With half of it, more maps are dropped; with the double, preemption is disabled longer.
+ * Maximum of ranges (executable mappings) that one call of munmap()'s hook marks as unmapped; if
+ * there are more, it drops the map. With half, it drops more maps, and more scans are needed; with
+ * the double, preemption is disabled for longer.
  */
 #define MAX_MARKED	64
 
-/* The map shared by all processes without executable code. Its first reference is never dropped. */
+/* The empty map of new programs, until their first scan. Its initial reference is never dropped. */
 static struct sfu_map empty_map = { .refs = REFCOUNT_INIT(1) };
 
 static size_t map_size(unsigned int nr_ranges)
@@ -22,7 +23,7 @@ static size_t map_size(unsigned int nr_ranges)
 	return struct_size((struct sfu_map *)NULL, ranges, nr_ranges) + nr_ranges * sizeof(u32);
 }
 
-/* Allocates a map of @nr_ranges empty ranges, and returns it with one reference, or NULL. */
+/* Returns a new map with one reference and @nr_ranges ranges, which are empty; or NULL. */
 struct sfu_map *sfu_map_alloc(unsigned int nr_ranges, gfp_t gfp)
 {
 	size_t size = map_size(nr_ranges);
@@ -54,11 +55,7 @@ static int compare_sections(const void *a, const void *b, const void *priv)
 	       (one->end > other->end) - (one->end < other->end);
 }
 
-/*
- * Sorts the sections of a map by their addresses. If two sections overlap and are not equal, the
- * second is marked as bad: no linker makes such sections, and the hook of munmap() could not find
- * both by binary search.
- */
+/* Sorts the sections of a map by address, for the binary search in the hook of munmap(). */
 void sfu_map_order_sections(struct sfu_map *map)
 {
 	struct sfu_section *last = NULL;
@@ -72,6 +69,7 @@ void sfu_map_order_sections(struct sfu_map *map)
 	for (i = 0; i < nr; i++) {
 		struct sfu_section *section = &map->ranges[map->by_section[i]].section;
 
+		/* An overlap, which no linker makes, would break the search: drop this section. */
 		if (last && section->start < last->end &&
 		    (section->start != last->start || section->end != last->end)) {
 			sfu_section_reset(section, SFU_SECTION_BAD);
@@ -123,8 +121,8 @@ struct sfu_range *sfu_map_find(struct sfu_map *map, unsigned long addr)
 }
 
 /*
- * Returns the range with index @i in the order of code addresses or, if @by_section is set, of
- * section addresses. Returns NULL if there is none, or its code (section) begins at @end or later.
+ * Returns range @i of a map in the order of code or, if @by_section is set, of SFrame sections.
+ * Returns NULL if there is no range @i, or its code (or section) begins at @end or later.
  */
 static const struct sfu_range *nth_before(const struct sfu_map *map, bool by_section,
 					  unsigned int i, unsigned long end)
@@ -137,14 +135,14 @@ static const struct sfu_range *nth_before(const struct sfu_map *map, bool by_sec
 	return (by_section ? range->section.start : range->start) < end ? range : NULL;
 }
 
-/* Returns the index (see nth_before()) of the first range whose code (section) ends after @addr. */
+/* Returns the index of the first entry in ranges[] (or by_section[]) that ends after @addr. */
 static unsigned int first_after(const struct sfu_map *map, bool by_section, unsigned long addr)
 {
 	unsigned int low = 0, high = by_section ? map->nr_placed : map->nr_ranges;
 
 	while (low < high) {
 		unsigned int middle = low + (high - low) / 2;
-		/* Never NULL: @middle is valid, and each range begins before the last address. */
+		/* @range is not NULL: entry @middle exists, and all entries begin below ~0UL. */
 		const struct sfu_range *range = nth_before(map, by_section, middle, ~0UL);
 
 		if ((by_section ? range->section.end : range->end) > addr)
@@ -161,7 +159,7 @@ const struct sfu_range *sfu_map_find_overlap(const struct sfu_map *map, unsigned
 	return nth_before(map, false, first_after(map, false, start), end);
 }
 
-/* Returns true if a range, even an unmapped one, has code or a section between @start and @end. */
+/* Returns true if @map has code or a section between @start and @end, even in an unmapped range. */
 bool sfu_map_covers(const struct sfu_map *map, unsigned long start, unsigned long end)
 {
 	return sfu_map_find_overlap(map, start, end) ||
@@ -169,9 +167,8 @@ bool sfu_map_covers(const struct sfu_map *map, unsigned long start, unsigned lon
 }
 
 /*
- * Marks each range as unmapped that has any code, or any part of its section, from @start up to
- * @end. Sets @code_remains if a marked range still has code outside of these addresses. Returns
- * false if more than MAX_MARKED ranges would be marked: the caller has to drop the map.
+ * Marks ranges as unmapped that have any code, or part of their section, between @start and @end.
+ * Sets @code_remains if one also has code elsewhere. Returns false if the caller must drop the map.
  */
 bool sfu_map_unmap(struct sfu_map *map, unsigned long start, unsigned long end, bool *code_remains)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The map of a process: its executable code. See map/map.c. How changes reach the next walk:
+ * The map of a process: its executable code. After these events, hooks or scans update the map:
  *
- * - New code: the hook of mmap() or fork() requests a scan, which makes a new map, before the code
- *   runs. Without this scan, a walk finds no range for the code, and the sample requests a scan.
- * - munmap(): the hook marks ranges as unmapped, also for walks that run meanwhile, or removes the
- *   map from the process.
+ * - mmap() or fork(): the hook requests a scan, which makes a new map before new code runs. If
+ *   none was made, a sample in the code requests one.
+ * - munmap(): the hook marks ranges as unmapped, even for running walks; or drops the map.
  * - A table is loaded, or a program opens the device to read requests: sfu_table_generation grows.
- *   A sample that finds no row or no section then requests a scan if &sfu_map.generation is older.
- * - A file with a table is written to: the first sample after &sfu_map.valid_until requests a scan.
- *   SFRAME_PROCESS, the ioctl() that loads or removes JIT tables, sets this time to the past.
+ *   A sample without row or section requests a scan if &sfu_map.generation is older.
+ * - A file with a table is written to: no hook sees this. So the first sample after
+ *   &sfu_map.valid_until requests a scan, which checks the files.
+ * - The ioctl() SFRAME_PROCESS loads or removes JIT tables: it sets valid_until to the past.
  */
 #ifndef SFU_MAP_H
 #define SFU_MAP_H
@@ -25,10 +25,7 @@
 
 struct file;
 
-/*
- * One executable mapping (VMA) of a process, as a scan has found it. Walks store @missed_addr in
- * any context, without a lock. Once @unmapped is set, it is never cleared.
- */
+/* One executable mapping (VMA) of a process, as a scan found it. */
 struct sfu_range {
 	unsigned long		start;		/* first address of the code */
 	unsigned long		end;		/* one past the last address of the code */
@@ -36,37 +33,46 @@ struct sfu_range {
 		const struct file	*file;	/* the mapped file, or NULL; never dereferenced */
 		unsigned long		offset;	/* file offset of @start, in bytes */
 	}			vma;
-	struct sfu_section	section;	/* SFrame section or table with rows for the code */
-	unsigned long		missed_addr;	/* ip of a walk that had to know @keeps_fp; or 0 */
-	struct sframe_prologues	starts;		/* prologues counted so far; anonymous code only */
-	unsigned int		nr_read;	/* pages read for @starts; anonymous code only */
-	u8			keeps_fp;	/* are frame pointers kept: enum sframe_keeps_fp */
-	bool			was_read;	/* the anonymous code was read to its end once */
-	bool			has_no_data;	/* the file's code has no rows and keeps no FP */
-	bool			is_unnamed;	/* @file is shared anonymous memory, as for a JIT */
-	bool			unmapped;	/* code or section, or a part of it, was unmapped */
+	struct sfu_section	section;	/* SFrame data: section, or table in the kernel */
+	/*
+	 * Last ip in anonymous code where a walk lacked @keeps_fp; 0: none. Walks store it without
+	 * a lock. A later scan reads the code there, to set @keeps_fp.
+	 */
+	unsigned long		missed_addr;
+	struct sframe_prologues	starts;		/* function prologues counted in anonymous code */
+	unsigned int		nr_read;	/* number of pages whose prologues @starts counts */
+	u8			keeps_fp;	/* whether code keeps FP: enum sframe_keeps_fp */
+	bool			was_read;	/* scans have read all of the anonymous code once */
+	bool			has_no_data;	/* code of @file has no SFrame rows, keeps no FP */
+	bool			is_unnamed;	/* @file is shared anonymous memory (some JITs) */
+	bool			unmapped;	/* any of code or section unmapped; never cleared */
 };
 
 /* Maximum of ranges in a map. Further executable VMAs of the process are left out. */
 #define SFU_MAX_RANGES	2048
 
 /*
- * The executable code of a process, as one scan found it. Once the map is published, @ranges are
- * constant, except for &sfu_range.unmapped, &sfu_range.missed_addr and &sfu_section.state. Walks in
- * any context read and write @main_ra and @thread_ra, without a lock.
+ * The executable code of a process, as one scan found it. In a published map, walks and the hook of
+ * munmap() change only these, without a lock: &sfu_range.unmapped, &sfu_range.missed_addr,
+ * &sfu_section.state, @main_ra and @thread_ra.
  */
 struct sfu_map {
 	struct rcu_head		rcu;
 	refcount_t		refs;		/* references held by processes, scans and forks */
 	unsigned int		nr_ranges;
 	unsigned int		nr_placed;	/* number of entries in @by_section */
-	unsigned int		nr_sections;	/* number of usable sections when map was made */
+	/* Number of ranges with SFrame data at the scan. If 0, the kernel unwinds all stacks. */
+	unsigned int		nr_sections;
 	unsigned int		generation;	/* sfu_table_generation when the scan began */
-	unsigned long		valid_until;	/* in jiffies: later samples request a new scan */
-	bool			is_incomplete;	/* an ELF header or room for a table was missing */
-	unsigned long		main_ra;	/* address to which main() returns; 0: unknown */
-	unsigned long		thread_ra;	/* where a thread's function returns to; or 0 */
-	u32			*by_section;	/* indexes of @ranges, sorted by section address */
+	unsigned long		valid_until;	/* samples after this jiffy request a new scan */
+	/*
+	 * Walks that find no row must request a scan: the last scan did not find ELF headers in
+	 * memory, or could not use a table, because non-root users' table memory was full.
+	 */
+	bool			is_incomplete;
+	unsigned long		main_ra;	/* return address of main(); 0: not known yet */
+	unsigned long		thread_ra;	/* return address of thread functions; 0: unknown */
+	u32			*by_section;	/* indexes into @ranges, by address of section */
 	struct sfu_range	ranges[] __counted_by(nr_ranges);	/* ascending, disjoint */
 };
 
@@ -75,25 +81,25 @@ static inline bool sfu_map_is_older_than_tables(const struct sfu_map *map)
 	return map->generation != (unsigned int)atomic_read(&sfu_table_generation);
 }
 
-/* These functions are called in any context, while RCU or a reference keeps the map in memory. */
+/* These functions search a map, in any context, while RCU or a reference keeps it in memory. */
 struct sfu_range *sfu_map_find(struct sfu_map *map, unsigned long addr);
 const struct sfu_range *sfu_map_find_overlap(const struct sfu_map *map, unsigned long start,
 					     unsigned long end);
 bool sfu_map_covers(const struct sfu_map *map, unsigned long start, unsigned long end);
 
-/* Ends the use of a range and its section, even by walks that have already found the range. */
+/* Marks a range as unmapped. Walks that have already found the range stop using its section. */
 static inline void sfu_range_mark_unmapped(struct sfu_range *range)
 {
 	WRITE_ONCE(range->unmapped, true);
 	atomic_set(&range->section.state, SFU_SECTION_NONE);
 }
 
-/* These functions are called in any context but NMI, and do not sleep. */
+/* These functions mark ranges as unmapped, or get and put maps, in any context but NMI. */
 bool sfu_map_unmap(struct sfu_map *map, unsigned long start, unsigned long end, bool *code_remains);
 struct sfu_map *sfu_map_get_empty(void);
 void sfu_map_put(struct sfu_map *map);
 
-/* These functions are called in task context, before walks can find the map. */
+/* A scan calls these functions in task context, to make a map before walks can find it. */
 struct sfu_map *sfu_map_alloc(unsigned int nr_ranges, gfp_t gfp);
 void sfu_map_order_sections(struct sfu_map *map);
 

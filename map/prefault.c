@@ -2,18 +2,13 @@
 /*
  * Makes pages of mapped files present in the page table, without waiting for the files.
  *
- * A file system may be slow, or a process may serve it (FUSE). If a scan waited for a file,
- * profiling would stop the process while it holds mmap_lock, and the module could not be unloaded.
- * So a scan uses only pages that are in the page cache.
+ * A file system may be slow, or served by a process (FUSE). If a scan waited for it, the process
+ * would stop with mmap_lock held, and the module could not be unloaded. So a scan maps only pages
+ * in the page cache, by filemap_map_pages(). If a page table is missing, a page fault adds it, but
+ * may read the file. So page faults need a file system that surely answers, see can_fault().
  *
- * filemap_map_pages() enters pages of the page cache into the page table, and does nothing else. It
- * needs an existing page table, and skips pages that are marked for read-ahead. A page fault
- * allocates a missing page table. If the page leaves the page cache at that moment, the fault reads
- * it from the file. So page faults are made only if the file system is known to answer, see
- * has_trusted_io(), or if the file is in memory.
- *
- * Pages that are missing in the page cache are read ahead if has_trusted_io(). This may wait for a
- * disk, as the process does for its own pages. It is done last, without any lock.
+ * Missing pages are read ahead if has_trusted_io(). This may wait for a disk. So it is done last,
+ * without any lock.
  */
 #include <linux/backing-dev.h>
 #include <linux/file.h>
@@ -29,36 +24,38 @@
 #include "map/scan.h"
 #include "sframe_file_system.h"
 
-/* Pages that one filemap_map_pages() maps. With the double, it disables preemption for longer. */
+/* Maximum of pages in a call of filemap_map_pages(). With the double, preemption is off longer. */
 #define PAGES_AT_ONCE	64UL
 
-/* Bytes that a scan reads ahead. Half: large sections come later. Double: tasks wait longer. */
+/*
+ * Maximum of bytes that a scan reads ahead. With half, large sections need more scans until they
+ * are in memory; with the double, the task that scans waits longer for the disk.
+ */
 #define AHEAD_BYTES_MAX	((loff_t)SZ_8M)
 
-/* Pages that one page_cache_sync_readahead() reads. A fatal signal ends the read-ahead after it. */
+/* Maximum of pages read ahead in one call: a fatal signal ends read-ahead only between calls. */
 #define PAGES_AHEAD	512UL
 
-/*
- * Returns true if page faults and read-ahead are allowed to wait for the file system of @file: one
- * that the kernel reads from a disk, and that has been examined. A user process may serve FUSE,
- * even on a block device. Servers on a network, and other machines of a cluster, may never answer.
- */
+/* Returns true if it is safe that page faults and read-ahead wait for the file system of @file. */
 static bool has_trusted_io(const struct file *file)
 {
 	const struct super_block *sb = file_inode(file)->i_sb;
 
-	/* btrfs reads disks, but has no s_bdev. */
+	/*
+	 * A disk (s_bdev) does not make this safe: FUSE on a disk waits for a user process, and a
+	 * cluster file system for machines that may never answer. So only file systems whose source
+	 * code was examined are accepted. btrfs is on a disk, but sets no s_bdev.
+	 */
 	return sb->s_magic == BTRFS_SUPER_MAGIC ||
 	       (sframe_tells_changes(sb->s_magic) && sb->s_bdev);
 }
 
 /*
- * Returns true if the page cache of a mapped file may be read.
- *
- * The page cache of a file without read() may have memory that the kernel cannot read either, such
- * as the memory of memfd_secret(). A file in persistent memory (DAX) has no page cache. The page
- * cache of hugetlbfs is indexed by huge pages before 6.7 (a08c7193e4f1, "mm/filemap: remove hugetlb
- * special casing in filemap.c"), and can_map() refuses its mappings on any kernel.
+ * Returns true if the page cache of a mapped file may be read. Refuses:
+ * - DAX files (in persistent memory): they have no page cache
+ * - hugetlbfs: before 6.7, its page cache is indexed by huge pages (a08c7193e4f1, "mm/filemap:
+ *   remove hugetlb special casing in filemap.c"), and can_map() refuses it on any kernel
+ * - files without read(): even the kernel may be unable to read their memory (memfd_secret())
  */
 bool sfu_prefault_can_read(struct file *file)
 {
@@ -87,7 +84,7 @@ static struct folio *get_cached(const struct file *file, pgoff_t index)
 	return NULL;
 }
 
-/* Notes a part of @file that sfu_prefault_finish() has to read ahead, if the limits allow this. */
+/* Notes a part of @file to read ahead later, if has_trusted_io() and the limits allow it. */
 static void add_cold(struct sfu_prefault *prefault, const struct file *file, loff_t pos, loff_t len)
 {
 	unsigned int i;
@@ -110,9 +107,8 @@ static void add_cold(struct sfu_prefault *prefault, const struct file *file, lof
 }
 
 /*
- * Finds a page of a mapped file in the page cache. Unless @prefault is NULL, sfu_prefault_finish()
- * reads a missing page ahead. Returns the folio, with a reference; -EAGAIN if the page is missing;
- * -ENOEXEC if the page cache of the file may not be read.
+ * Returns the folio of a file's page, with a reference; -EAGAIN if the page cache lacks the page;
+ * -ENOEXEC if the page cache may not be read. With @prefault, a missing page is read ahead later.
  */
 struct folio *sfu_prefault_get_folio(struct sfu_prefault *prefault, struct file *file,
 				     pgoff_t index)
@@ -175,8 +171,8 @@ static pmd_t *find_pmd(struct mm_struct *mm, unsigned long addr)
 }
 
 /*
- * Returns true if the page table has a page at @addr that is present or, if @or_away is set, is
- * swapped out or being migrated. Does not read the page, because that could cause a page fault.
+ * Returns true if the page table has a present page at @addr or, if @or_away is set, a page that is
+ * swapped out or being migrated. Does not read the page: this could cause a page fault.
  */
 static bool has_page(struct mm_struct *mm, unsigned long addr, bool or_away)
 {
@@ -185,7 +181,7 @@ static bool has_page(struct mm_struct *mm, unsigned long addr, bool or_away)
 
 	if (!pmd)
 		return false;
-	/* RCU keeps the page table in memory: it is freed after a grace period. */
+	/* RCU keeps the page table in memory: the kernel frees page tables after a grace period. */
 	guard(rcu)();
 	entry = READ_ONCE(*pmd);
 	if (!pmd_present(entry) || pmd_leaf(entry))
@@ -194,12 +190,7 @@ static bool has_page(struct mm_struct *mm, unsigned long addr, bool or_away)
 	return pte_present(pte) || (or_away && !pte_none(pte));
 }
 
-/*
- * Maps pages of the page cache, if their page table exists. The caller makes sure that they lie in
- * one page table, and in @vma, for which can_map() is true. If has_trusted_io(),
- * filemap_map_pages() replaces another ->map_pages(): before 6.5, that of xfs only adds a sleeping
- * lock, which is not needed. Pages of afs are not mapped: afs must ask its server first.
- */
+/* Maps cached pages, if their (one) page table exists. The caller has checked can_map(@vma). */
 static void map_cached(struct vm_area_struct *vma, unsigned long start, unsigned long end)
 {
 	pgoff_t first = linear_page_index(vma, start);
@@ -212,6 +203,12 @@ static void map_cached(struct vm_area_struct *vma, unsigned long start, unsigned
 		.pmd = find_pmd(vma->vm_mm, start),
 	};
 
+	/*
+	 * Never call a file system's own ->map_pages(). If has_trusted_io(), filemap_map_pages()
+	 * can replace it: the function of xfs before 6.5 only adds a sleeping lock, which cached
+	 * pages do not need. Other file systems may need their own: the function of afs checks
+	 * whether cached pages are still valid. Map none of their pages here.
+	 */
 	if (!vmf.pmd || (vma->vm_ops->map_pages != filemap_map_pages &&
 			 (!vma->vm_ops->map_pages || !has_trusted_io(vma->vm_file))))
 		return;
@@ -220,9 +217,9 @@ static void map_cached(struct vm_area_struct *vma, unsigned long start, unsigned
 }
 
 /*
- * Returns true if a page for each level of page tables can be allocated. The pages are freed, but
- * their charge stays with this CPU for the next allocations of the control group. So the page fault
- * that follows hardly ever exceeds the limit of the group, which would call the OOM killer.
+ * Returns true if the control group has memory for a page table of each level. If it has not, this
+ * test only fails, but a page fault would call the OOM killer. The pages that the test frees leave
+ * their charge with this CPU, so the next page fault hardly ever exceeds the group's memory limit.
  */
 static bool has_memory(void)
 {
@@ -238,43 +235,44 @@ static bool has_memory(void)
 	return is_enough;
 }
 
-/*
- * Returns true if a page fault on this file is allowed. A file of tmpfs has no disk, but a fault on
- * it waits while a hole is punched into it, and i_private is set during that time. If i_private is
- * set later, the fault waits only until this hole is punched.
- */
+/* Returns true if a page fault on @file is allowed: it waits for no user process and no server. */
 static bool can_fault(const struct file *file)
 {
+	/*
+	 * tmpfs reads no disk. But a fault waits while fallocate() punches a hole in the file: then
+	 * i_private is set. If it is set after this check, the fault waits for this one hole.
+	 */
 	if (inode_to_bdi(file_inode(file)) == &noop_backing_dev_info)
 		return !READ_ONCE(file_inode(file)->i_private);
 	return has_trusted_io(file);
 }
 
-/* Maps the page at @addr, which map_cached() left out; or notes it, up to @end, for read-ahead. */
+/* Tries to map the page at @addr. If it is not cached, notes @addr to @end to be read ahead. */
 static void map_page(struct sfu_prefault *prefault, struct vm_area_struct *vma,
 		     unsigned long addr, unsigned long end)
 {
 	pgoff_t index = linear_page_index(vma, addr);
 	struct file *file = vma->vm_file;
+	/* This reference keeps the folio cached: a fault reads the file only on truncate() etc. */
 	struct folio *folio = get_cached(file, index);
 
 	if (!folio) {
 		add_cold(prefault, file, (loff_t)index << PAGE_SHIFT, end - addr);
 		return;
 	}
-	/* This mark would make a fault read ahead. Under writeback, it means PG_reclaim. */
+	/*
+	 * Clear PG_readahead: with it, filemap_map_pages() skips the page, and a fault reads ahead.
+	 * In writeback, the bit is PG_reclaim: leave it.
+	 */
 	if (folio_test_readahead(folio) && !folio_test_writeback(folio))
 		folio_clear_readahead(folio);
 	map_cached(vma, addr, addr + PAGE_SIZE);
-	/* A fault on a page that is swapped out or being migrated would wait for the page. */
+	/* A fault on a page that is swapped out or migrated would wait for it: make no fault. */
 	if (has_page(vma->vm_mm, addr, true) || prefault->lacks_memory || !can_fault(file))
 		goto out;
-	/* After one failure, more tries would only reclaim memory of the control group again. */
+	/* If memory is short, this scan makes no more faults: each try would reclaim memory. */
 	prefault->lacks_memory = !has_memory();
-	/*
-	 * This page fault allocates the page table. The reference to the folio keeps the page in
-	 * the page cache. A fault on tmpfs would wait for the folio lock, which migration may hold.
-	 */
+	/* The fault adds the page table. On tmpfs, a fault on a locked folio waits: make none. */
 	if (!prefault->lacks_memory && !folio_test_locked(folio))
 		handle_mm_fault(vma, addr, FAULT_FLAG_REMOTE | FAULT_FLAG_ALLOW_RETRY |
 				FAULT_FLAG_RETRY_NOWAIT, NULL);
@@ -283,9 +281,9 @@ out:
 }
 
 /*
- * Makes pages of @file from @start to @end present, if they are in the page cache: at least one,
- * even if &sfu_prefault.bytes is 0. May sleep, but waits neither for a file system that a user
- * process serves, nor for userfaultfd.
+ * Makes pages of @file at user addresses from @start to @end present, if they are cached. Examines
+ * at most &sfu_prefault.bytes, but at least one page. May sleep, but waits for no user process, not
+ * even with FUSE or userfaultfd.
  */
 void sfu_prefault_map(struct sfu_prefault *prefault, struct mm_struct *mm,
 		      const struct file *file, unsigned long start, unsigned long end)
@@ -320,11 +318,7 @@ void sfu_prefault_map(struct sfu_prefault *prefault, struct mm_struct *mm,
 	}
 }
 
-/*
- * Starts to read a part of a file ahead. ->fadvise() is not used: in some file systems it takes
- * locks that a writer holds while it waits for user space. page_cache_ra_unbounded() is not used:
- * its caller must hold invalidate_lock on some kernels, but not on others.
- */
+/* Starts to read a part of a file ahead. */
 static void read_ahead(const struct sfu_cold_file *cold)
 {
 	struct address_space *mapping = cold->file->f_mapping;
@@ -334,15 +328,20 @@ static void read_ahead(const struct sfu_cold_file *cold)
 	end = DIV_ROUND_UP(min(size, cold->pos + cold->len), PAGE_SIZE);
 	for (; index < end && !fatal_signal_pending(current); index += PAGES_AHEAD) {
 		unsigned long nr = min(end - index, PAGES_AHEAD);
-		/* ra_pages limits how much page_cache_sync_readahead() reads. */
+		/* With this ra_pages, page_cache_sync_readahead() reads all @nr pages at once. */
 		struct file_ra_state ra = { .ra_pages = nr, .prev_pos = -1 };
 
+		/*
+		 * Not ->fadvise(): some file systems take locks there that a writer holds while it
+		 * waits for user space. Not page_cache_ra_unbounded(): on some kernels, but not
+		 * all, its caller must hold invalidate_lock.
+		 */
 		page_cache_sync_readahead(mapping, &ra, cold->file, index, nr);
 		cond_resched();
 	}
 }
 
-/* Reads ahead the parts of files that a scan has missed in the page cache. May wait for a disk. */
+/* Reads ahead file pages that the scan did not find in the page cache. May wait for a disk. */
 void sfu_prefault_finish(struct sfu_prefault *prefault)
 {
 	unsigned int i;

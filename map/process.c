@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* struct sfu_process: the map of a process, and what hooks report to the next scan of it. */
+/* Publishes, changes and drops the map of a process: the list of its executable mappings. */
 #include <linux/mm.h>
 #include <linux/slab.h>
 
@@ -24,7 +24,7 @@ void sfu_process_put(struct sfu_process *process)
 		call_rcu(&process->rcu, free_process);
 }
 
-/* Returns the map of a process with a reference, or NULL. */
+/* Returns the map of a process, with a reference for the caller; NULL if there is no map. */
 struct sfu_map *sfu_process_get_map(struct sfu_process *process)
 {
 	struct sfu_map *map;
@@ -34,7 +34,7 @@ struct sfu_map *sfu_process_get_map(struct sfu_process *process)
 	return map && refcount_inc_not_zero(&map->refs) ? map : NULL;
 }
 
-/* Until the next scan, mmap() of a file between @start and @end requests a scan of the process. */
+/* Notes that, until the next scan, mmap() of a file between @start and @end requests a scan. */
 void sfu_process_await(struct sfu_process *process, unsigned long start, unsigned long end)
 {
 	unsigned long first = READ_ONCE(process->vma_hints.await_start);
@@ -43,7 +43,7 @@ void sfu_process_await(struct sfu_process *process, unsigned long start, unsigne
 	WRITE_ONCE(process->vma_hints.await_end, max(READ_ONCE(process->vma_hints.await_end), end));
 }
 
-/* Removes @map from a process. Returns false if the process has another map, or none, by now. */
+/* Removes @map from the process. Returns false if the process has another map, or none, by now. */
 static bool drop_map(struct sfu_process *process, struct sfu_map *map)
 {
 	if (unrcu_pointer(cmpxchg(&process->map, RCU_INITIALIZER(map), NULL)) != map)
@@ -53,9 +53,8 @@ static bool drop_map(struct sfu_process *process, struct sfu_map *map)
 }
 
 /*
- * Called after the process has unmapped the addresses from @start up to @end. Marks the ranges of
- * its map there as unmapped. If a parent, child or scan has the map, too, or too many ranges would
- * be marked, drops the map instead, and returns false: then the process needs a scan.
+ * Updates the map after munmap() of @start up to @end: marks ranges there as unmapped. If this is
+ * not possible, drops the map, and returns false: the process needs a scan.
  */
 bool sfu_process_unmap(struct sfu_process *process, unsigned long start, unsigned long end)
 {
@@ -64,39 +63,37 @@ bool sfu_process_unmap(struct sfu_process *process, unsigned long start, unsigne
 
 	if (!map || !sfu_map_covers(map, start, end))
 		return true;
+	/* Change a map that no other process or scan uses, if few ranges change; else drop it. */
 	if (refcount_read(&map->refs) == 1 && sfu_map_unmap(map, start, end, &code_remains)) {
 		if (code_remains)
 			sfu_process_await(process, start, end);
 		return true;
 	}
-	/* If a scan has published another map meanwhile, it does not have the unmapped code. */
+	/* Drop the map, unless a scan replaced it: the new map, made after munmap(), is right. */
 	if (!drop_map(process, map))
 		return true;
 	WRITE_ONCE(process->inherited.map, NULL);
 	return false;
 }
 
-/* Makes @map the map of the process, for all later walks. Takes over the caller's reference. */
+/* Lets later walks of the process's stacks use @map. Takes over the caller's reference to it. */
 void sfu_process_publish(struct sfu_process *process, struct sfu_map *map)
 {
 	struct sfu_map *last;
 
 	lockdep_assert_held(&process->lock);
-	/* Pairs with rcu_dereference_check() in sfu_process_map(). */
+	/* Pairs with rcu_dereference_check() in sfu_process_map(): walks see a complete map. */
 	last = unrcu_pointer(xchg(&process->map, RCU_INITIALIZER(map)));
 	WRITE_ONCE(process->inherited.map, NULL);
 	sfu_map_put(last);
 }
 
-/*
- * Called after each scan. If the scan of a child has failed, the child still has the map of its
- * parent. Drops this map, unless it has been found to match the VMAs of the child.
- */
+/* Called after each scan, even a failed one: drops a parent's map that does not fit the child. */
 void sfu_process_drop_inherited(struct sfu_process *process)
 {
 	if (process->inherited.matches)
 		return;
 	drop_map(process, READ_ONCE(process->inherited.map));
-	/* Cleared last: a walk that has read the parent's map must find it inherited. */
+	/* Clear inherited.map last: else a walk could take the parent's map for the child's own. */
 	smp_store_release(&process->inherited.map, NULL);
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The hash table of processes: a sample finds its process by the mm, under RCU.
+ * The hash table of processes, by mm. Samples search it under RCU.
  *
- * Processes are in the table only while mmap(), munmap(), fork() and exit are hooked. The hook of
- * exit_mmap() removes a process before its mm is freed. So an mm in the table is never mistaken for
- * a later mm at its address. A process is freed an RCU grace period after its last reference.
+ * The table has entries only while exit_mmap() and munmap() are hooked. The hook of exit_mmap()
+ * removes a process before its mm is freed. So no later mm at the same address finds this process.
  */
 #include <linux/hashtable.h>
 #include <linux/mm.h>
@@ -13,12 +12,12 @@
 #include "map/scan.h"
 #include "sframe_stats.h"
 
-/* Attempts of a sample to take processes_lock. With half, more samples fail on large machines. */
+/* Attempts of a sample to take processes_lock. With half, more samples fail to add a process. */
 #define LOCK_TRIES	200
 
 static DEFINE_HASHTABLE(processes, 12);
 
-/* Protects writes to the hash table, and the variables below. Taken with interrupts disabled. */
+/* Protects changes of the hash table, is_open and last_number. Taken with interrupts disabled. */
 static DEFINE_RAW_SPINLOCK(processes_lock);
 static bool is_open;
 static u64 last_number;
@@ -46,7 +45,7 @@ static struct sfu_process *add_locked(struct mm_struct *mm, struct sfu_map *map)
 		return NULL;
 	process->mm = mm;
 	process->number = ++last_number;
-	/* A sample passes no map, and its process may be old: 0 makes it count as old. */
+	/* Only hooks of execve(), fork() pass @map: the process starts now. 0: it is older. */
 	process->quota.began_at = map ? ktime_get_mono_fast_ns() : 0;
 	process->quota.event_scans = SFU_EVENT_SCANS_MAX;
 	sfu_request_init(&process->request);
@@ -57,9 +56,8 @@ static struct sfu_process *add_locked(struct mm_struct *mm, struct sfu_map *map)
 }
 
 /*
- * Adds the process of @mm, which has users, to the hash table. Takes over the caller's reference of
- * @map, which may be NULL. Returns NULL if the table has the process already or is closed, no spare
- * process is left, or processes_lock is not free.
+ * Adds the process of @mm (with mm_users > 0) to the hash table. Takes over the caller's reference
+ * to @map, which may be NULL. Returns NULL if the table has the process, or cannot take it now.
  */
 struct sfu_process *sfu_processes_add(struct mm_struct *mm, struct sfu_map *map)
 {
@@ -68,8 +66,8 @@ struct sfu_process *sfu_processes_add(struct mm_struct *mm, struct sfu_map *map)
 	unsigned int i;
 
 	/*
-	 * The hooks of mmap() and fork() pass a map, and wait until another CPU releases the lock.
-	 * A sample passes no map, and gives up: in an NMI it may have interrupted the holder.
+	 * Without @map, the caller may be a sample, in an NMI that has interrupted the holder of
+	 * the lock. So it gives up after LOCK_TRIES. Hooks of mmap() and fork(), with @map, wait.
 	 */
 	for (i = 0; !raw_spin_trylock_irqsave(&processes_lock, flags); i++) {
 		if (!map && i == LOCK_TRIES)
@@ -94,12 +92,16 @@ static void remove_process(struct sfu_process *process)
 	if (!was_known)
 		return;
 	sfu_request_close(process);
-	/* Drop the map now: munmap() changes a map only if no other process has it, too. */
+	/*
+	 * Put the map now, not a grace period later in free_process(): an ended child should not
+	 * share its parent's map for longer. munmap() in the parent must drop a shared map, and
+	 * then the parent needs a scan.
+	 */
 	sfu_map_put(unrcu_pointer(xchg(&process->map, NULL)));
 	sfu_process_put(process);
 }
 
-/* Removes the process of @mm, which has no users left. Only users add it, so it stays removed. */
+/* Called in exit_mmap(): removes the process of @mm. No task is left that could add it again. */
 void sfu_processes_end(struct mm_struct *mm)
 {
 	struct sfu_process *process;
@@ -110,7 +112,7 @@ void sfu_processes_end(struct mm_struct *mm)
 		remove_process(process);
 }
 
-/* Returns the process of @mm, which is added if needed, with a reference; or NULL. */
+/* Finds the process of @mm in the hash table, or adds it. Returns it with a reference; or NULL. */
 struct sfu_process *sfu_processes_get(struct mm_struct *mm)
 {
 	struct sfu_process *process;
@@ -120,7 +122,7 @@ struct sfu_process *sfu_processes_get(struct mm_struct *mm)
 	return process && refcount_inc_not_zero(&process->refs) ? process : NULL;
 }
 
-/* Scans the process of current at once, as after a sample. Returns as sfu_scan(), or -ENOMEM. */
+/* Lets current scan its process (@mm) at once, as for a sample. Returns 0 or an error. */
 int sfu_processes_scan(struct mm_struct *mm)
 {
 	struct sfu_process *process = sfu_processes_get(mm);
@@ -134,14 +136,14 @@ int sfu_processes_scan(struct mm_struct *mm)
 	return err;
 }
 
-/* Allows processes to be added to the table. The caller has set the hooks (map/event.c). */
+/* Opens the hash table for new processes. The caller has set the hooks of munmap() and exit. */
 void sfu_processes_open(void)
 {
 	scoped_guard(raw_spinlock_irq, &processes_lock)
 		is_open = true;
 }
 
-/* Removes all processes, and adds no new ones. Then the caller removes the hooks (map/event.c). */
+/* Closes and empties the hash table. After this, the caller unhooks munmap() and exit_mmap(). */
 void sfu_processes_close(void)
 {
 	struct sfu_process *process;
@@ -150,7 +152,7 @@ void sfu_processes_close(void)
 	scoped_guard(raw_spinlock_irq, &processes_lock)
 		is_open = false;
 	for (i = 0; i < HASH_SIZE(processes); i++) {
-		/* Under RCU, a removed process keeps its next pointer: the loop can go on. */
+		/* hash_del_rcu() keeps the next pointer of a removed entry: the loop can go on. */
 		scoped_guard(rcu)
 			hlist_for_each_entry_rcu(process, &processes[i], node)
 				remove_process(process);
@@ -158,15 +160,14 @@ void sfu_processes_close(void)
 	}
 }
 
-/*
- * Waits until all removed processes and their maps are freed. No hook, walk, request or scan is
- * left, and the table is closed, so no spare process is taken. The first rcu_barrier() waits for
- * the processes, the second for the maps that they free.
- */
+/* Called at unload, after all hooks, walks and scans. Waits until processes, maps are freed. */
 void sfu_processes_exit(void)
 {
+	/* By now, no hook, request or scan can take preallocated processes, or add some. */
 	sfu_spares_exit();
+	/* Wait until RCU callbacks have freed the processes. This puts their maps. */
 	rcu_barrier();
+	/* Wait until RCU callbacks have freed the maps that free_process() has put. */
 	rcu_barrier();
 	WARN_ON_ONCE(atomic_long_read(&sfu_held.processes));
 	WARN_ON_ONCE(atomic_long_read(&sfu_held.bytes));

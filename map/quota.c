@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The quota of a process limits its scans: after a burst, they take at most 1/SHARE of the time.
+ * The quota of a process limits its scans. After a burst, they take at most 1/SHARE of the time.
  *
- * A scan for mmap(), munmap() or fork() is useless if no sample comes. So these may use half of the
- * burst, and the number of their scans is limited until samples come. A new process may end soon.
- * So a scan examines more pages if the process is older, or had more scans for samples.
+ * Scans for mmap(), munmap() and fork() are in vain if no sample follows. Such scans may use only
+ * half of the time of a burst, and their number is limited until samples come.
  */
 #include <linux/minmax.h>
 #include <linux/mm.h>
@@ -14,34 +13,38 @@
 #include "map/process.h"
 
 /*
- * Scans that take BURST ns together delay no scan; then T ns of scans delay the next by SHARE * T.
- * With half of BURST or twice SHARE, a process that loads much code waits longer for rows; with
- * twice BURST or half of SHARE, scans take twice the time.
+ * A scan of T ns delays the next scan of the process by SHARE * T. But time without scans is saved:
+ * after SHARE * BURST ns, scans that take BURST ns in total cause no delay.
+ * With half of BURST, or twice SHARE, walks in new code find no callers for longer.
+ * With twice BURST, or half of SHARE, scans slow the process down more.
  */
 #define SHARE		32
 #define BURST		(3 * (s64)NSEC_PER_MSEC)
 
 /*
- * Delay of the next scan for a sample after a scan that found nothing new; doubled each time. With
- * half, twice as many scans find nothing; with twice WAIT_MAX, a page may be found 2 s late.
+ * Delay between scans for samples, if the last found nothing new: WAIT_MIN, then each time twice
+ * as long, up to WAIT_MAX. With twice WAIT_MAX, a section that was not in memory may stay unused
+ * for longer after it has been read.
  */
 #define WAIT_MIN	((s64)NSEC_PER_MSEC)
 #define WAIT_MAX	((s64)NSEC_PER_SEC)
 
 /*
- * Least and most bytes of sections that one scan examines; without a sample, it gets the least.
- * With half, more walks find pages missing; with the double, a scan takes longer.
+ * Limits, in bytes, of the SFrame sections that one scan examines, to make their pages present.
+ * With less, more walks need missing pages. With more, scans take longer.
  */
+/* Any scan may examine this number of bytes of sections; scans for mmap() etc. no more. */
 #define PREFAULT_MIN	((unsigned long)SZ_64K)
-#define PREFAULT_MAX	((unsigned long)SZ_64M)
-#define SAMPLE_SCANS_MAX	5	/* as PREFAULT_MIN << 2 * 5 is PREFAULT_MAX */
-#define PAGE_NS		1000	/* estimated time to map a page, in ns */
+#define PREFAULT_MAX	((unsigned long)SZ_64M)	/* most bytes of sections examined for a sample */
+/* After this number of scans for samples, each later one may examine PREFAULT_MAX bytes. */
+#define SAMPLE_SCANS_MAX	5
+#define PAGE_NS		1000	/* estimated ns to make a section's page present in the process */
 
 bool sfu_quota_may_scan(const struct sfu_quota *quota, enum sfu_scan_reason reason)
 {
 	s64 now;
 
-	/* Checked before the clock is read: at most events, event_scans is 0. */
+	/* Mostly, mmap() etc. have used up their scans: return early, without reading the clock. */
 	if (reason != SFU_SCAN_SAMPLE && !READ_ONCE(quota->event_scans))
 		return false;
 	now = ktime_get_mono_fast_ns();
@@ -50,17 +53,18 @@ bool sfu_quota_may_scan(const struct sfu_quota *quota, enum sfu_scan_reason reas
 	return now >= READ_ONCE(quota->scan_at) && now >= READ_ONCE(quota->sample_at);
 }
 
-/*
- * Returns how many bytes of sections a scan may examine. For a sample: one page for each 32 us of
- * the age of the process, but at least PREFAULT_MIN * 4^n after n scans for samples.
- */
+/* Returns how many bytes of SFrame sections a scan may examine, to make their pages present. */
 unsigned long sfu_quota_may_prefault(const struct sfu_quota *quota, enum sfu_scan_reason reason)
 {
+	/* ktime_get_mono_fast_ns() may go back a little: a negative age counts as 0. */
 	s64 age = ktime_get_mono_fast_ns() - quota->began_at;
 
 	if (reason != SFU_SCAN_SAMPLE)
 		return PREFAULT_MIN;
-	/* The age may be negative: ktime_get_mono_fast_ns() may go back a little. */
+	/*
+	 * A new process may end soon: spend only 1/SHARE of its age so far on adding pages.
+	 * But after n scans for samples, a scan may examine at least PREFAULT_MIN * 4^n bytes.
+	 */
 	return clamp(max(age, 0) / SHARE / PAGE_NS * PAGE_SIZE,
 		     PREFAULT_MIN << 2 * quota->nr_sample_scans, PREFAULT_MAX);
 }
@@ -84,7 +88,7 @@ void sfu_quota_charge(struct sfu_quota *quota, enum sfu_scan_reason reason, s64 
 		quota->nr_sample_scans++;
 }
 
-/* Charges the quota for a scan that has given up because another thread held mmap_lock. */
+/* Delays later scans, or reduces their number, after a scan failed because mmap_lock was held. */
 void sfu_quota_charge_lost(struct sfu_quota *quota, enum sfu_scan_reason reason)
 {
 	if (reason == SFU_SCAN_SAMPLE)
@@ -93,7 +97,7 @@ void sfu_quota_charge_lost(struct sfu_quota *quota, enum sfu_scan_reason reason)
 		use_up_event_scan(quota);
 }
 
-/* Delays the next scan for a sample, unless the last scan found anything new. */
+/* Delays the next scan for a sample if the last scan found nothing new; else, ends the delay. */
 void sfu_quota_delay_samples(struct sfu_quota *quota, bool found_new)
 {
 	quota->wait = found_new ? 0 : clamp(2 * quota->wait, WAIT_MIN, WAIT_MAX);

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Requests for a scan of a process: the next time one of its tasks returns to user mode, it scans.
+ * Requests for a scan of a process: one of its tasks scans it when it returns to user mode.
  *
- * The scan is task work, so it has the priority and the control group of the process. Each struct
- * sfu_process contains one request: nothing is allocated. Task work of a sleeping task may stay
- * pending for ever. So a later request moves the task work to another task. The end of the process
- * or of the module cancels the request.
+ * The scan is task work: it has the priority and the control group of the process. A sleeping task
+ * may never run its task work, so a later request moves the work to another task.
  *
- * A sample may come in an NMI, or while the scheduler holds a lock. So it only queues an irq work,
- * which adds the task work: before the next user instruction if the sample interrupted user mode.
+ * A sample may come in an NMI, or while the scheduler holds a lock. So the sample only queues an
+ * irq work, which adds the task work. If the sample interrupted user mode, the task then scans
+ * before its next user instruction.
  */
 #define pr_fmt(fmt) "sframe_unwind: " fmt
 
@@ -25,13 +24,14 @@
 #include "sframe_stats.h"
 
 /*
- * Maximum of task works of a task that are searched, with interrupts disabled, to move a request to
- * another task: it may have half a million, one for each file that it closes. A request behind more
- * works stays. With half, this is more frequent; with the double, interrupts are off for longer.
+ * To move the work of a request to another task, at most this number of task works are searched in
+ * the first task. A task that closes files has one task work for each file.
+ * With half, more requests stay in sleeping tasks.
+ * With the double, interrupts are disabled for longer.
  */
 #define TAKE_BACK_MAX	64
 
-/* Number of references to processes that pending irq works and task works hold. */
+/* Number of pending and running irq works and task works. Each holds a reference to a process. */
 static atomic_t nr_held;
 
 static void release_process(struct sfu_process *process)
@@ -43,12 +43,8 @@ static void release_process(struct sfu_process *process)
 
 /*
  * Cancels pending task work of @task: @work or, if @work is NULL, the first work that calls @func.
- * Returns the work; NULL if it is not among the first @max_works works, or the task has begun to
- * run its works. Takes pi_lock. Any context but NMI.
- *
- * The kernel does not export task_work_cancel(). A task takes its works out of the list without a
- * lock, and then takes and drops pi_lock before it runs them. So while this function holds pi_lock,
- * no entry of the list is freed.
+ * Returns the work; NULL if the first @max_works works lack it, or @task already runs its works.
+ * The kernel does not export task_work_cancel().
  */
 struct callback_head *sfu_cancel_task_work(struct task_struct *task, struct callback_head *work,
 					   void (*func)(struct callback_head *work),
@@ -57,6 +53,10 @@ struct callback_head *sfu_cancel_task_work(struct task_struct *task, struct call
 	struct callback_head **link = &task->task_works, *entry;
 	unsigned long flags;
 
+	/*
+	 * A task takes its works out of the list without a lock. Before it runs them, it takes and
+	 * drops pi_lock. So no entry of the list is freed while this function holds pi_lock.
+	 */
 	raw_spin_lock_irqsave(&task->pi_lock, flags);
 	entry = READ_ONCE(*link);
 	while (entry && max_works) {
@@ -72,7 +72,7 @@ struct callback_head *sfu_cancel_task_work(struct task_struct *task, struct call
 	return max_works ? entry : NULL;
 }
 
-/* Cancels the task work of a request. Returns false if the work runs already, or will run. */
+/* Cancels the task work of a request. False: it is behind too many works, or its task runs it. */
 static bool take_back(struct sfu_request *request)
 {
 	lockdep_assert_held(&request->lock);
@@ -83,8 +83,8 @@ static bool take_back(struct sfu_request *request)
 }
 
 /*
- * Makes @task the holder of the request, the task whose task work scans, unless the task work of
- * the last holder cannot be cancelled. A request with a holder has a reference of the process.
+ * Makes @task the holder of the request for a scan: adds the task work that scans to @task. First
+ * cancels the work in the old holder, if any. If this fails, the old holder remains the holder.
  */
 static void give_request(struct sfu_process *process, struct task_struct *task,
 			 enum sfu_scan_reason reason)
@@ -100,6 +100,7 @@ static void give_request(struct sfu_process *process, struct task_struct *task,
 	    !request->is_closed && !task_work_add(task, &request->work, SFU_TWA_RESUME))
 		WRITE_ONCE(request->holder, task);
 	has_holder = request->holder;
+	/* A request that has a holder has a reference to its process. */
 	if (has_holder && !had_holder) {
 		refcount_inc(&process->refs);
 		atomic_inc(&nr_held);
@@ -122,7 +123,7 @@ static void serve_in_task(struct callback_head *work)
 	WRITE_ONCE(request->reason, SFU_SCAN_NONE);
 	is_wanted = !request->is_closed;
 	raw_spin_unlock_irq(&request->lock);
-	/* An exiting task has no mm to scan, and after execve() a task has another mm. */
+	/* Do not scan if current is exiting and has no mm, or has another mm after execve(). */
 	if (is_wanted && current->mm == process->mm)
 		sfu_scan(process, reason);
 	sfu_spares_refill(2);
@@ -149,17 +150,18 @@ void sfu_request_init(struct sfu_request *request)
 }
 
 /*
- * Requests a scan of the process of current: an irq work makes current the holder of the request.
- * Does nothing if current is the holder, another sample is making a request, @process is NULL
- * because no spare process was left, or the quota allows no scan yet: the next sample tries again.
+ * Called for a sample: requests that current scans @process before it returns to user mode. If this
+ * is not possible yet, does nothing: later samples try again.
  */
 void sfu_request_for_sample(struct sfu_process *process)
 {
 	struct sfu_request *request;
 
+	/* @process is NULL if the sample could not add it to the hash table of processes. */
 	if (!process || !sfu_quota_may_scan(&process->quota, SFU_SCAN_SAMPLE))
 		return;
 	request = &process->request;
+	/* Do nothing if current is to scan already, or another sample requests a scan now. */
 	if (READ_ONCE(request->holder) == current || READ_ONCE(request->sampled) ||
 	    cmpxchg(&request->sampled, NULL, current))
 		return;
@@ -173,10 +175,10 @@ void sfu_request_for_sample(struct sfu_process *process)
 	sfu_count(scan_requests);
 }
 
-/* After mmap(), munmap() or fork(): lets @task scan the process before it returns to user mode. */
+/* Called for mmap(), munmap(), fork(): lets @task scan its process on its return to user mode. */
 void sfu_request_for_event(struct sfu_process *process, struct task_struct *task)
 {
-	/* Return early if requested already: a system call may change thousands of mappings. */
+	/* A system call may change thousands of mappings: only the first change requests a scan. */
 	if (READ_ONCE(process->request.holder) == task &&
 	    READ_ONCE(process->request.reason) >= SFU_SCAN_NEW_CODE)
 		return;
@@ -184,7 +186,7 @@ void sfu_request_for_event(struct sfu_process *process, struct task_struct *task
 		give_request(process, task, SFU_SCAN_NEW_CODE);
 }
 
-/* Cancels the request for a scan, and refuses new ones. Task work that is left does not scan. */
+/* Cancels and forbids requests for a removed process. Task work that begins later does not scan. */
 void sfu_request_close(struct sfu_process *process)
 {
 	struct sfu_request *request = &process->request;
@@ -198,10 +200,7 @@ void sfu_request_close(struct sfu_process *process)
 		release_process(process);
 }
 
-/*
- * Cancels pending task work of closed requests, because its task may sleep for ever. A task that
- * has called execve() may have task work of several processes.
- */
+/* At unload, cancels the task works that scan, in all tasks: a sleeping task may never run them. */
 static void take_all_back(void)
 {
 	struct task_struct *group, *task;
@@ -209,11 +208,16 @@ static void take_all_back(void)
 
 	guard(rcu)();
 	for_each_process_thread(group, task) {
+		/* A task may hold several requests: for its mm before execve(), and its new mm. */
 		while ((work = sfu_cancel_task_work(task, NULL, serve_in_task, UINT_MAX))) {
 			struct sfu_process *process =
 				container_of(work, struct sfu_process, request.work);
 
-			/* Locked: after the holder has exited, give_request() may still run. */
+			/*
+			 * Other CPUs use request.holder, which is @task, under request.lock. The
+			 * task work is cancelled, so @task may end, and only this RCU section keeps
+			 * it in memory. So clear request.holder before the RCU section ends.
+			 */
 			raw_spin_lock_irq(&process->request.lock);
 			WRITE_ONCE(process->request.holder, NULL);
 			raw_spin_unlock_irq(&process->request.lock);
@@ -223,16 +227,8 @@ static void take_all_back(void)
 }
 
 /*
- * Waits until no request for a scan is pending or being served. No hook and no walk is left, and
- * sfu_processes_close() has closed all requests.
- *
- * Tasks may have begun to run their task works, and irq works may be queued. Task works of the
- * module wait for nothing that a process controls. But before them a task may run task works of
- * files that it has closed by close_range() or exit, and these may wait for a socket or a server.
- *
- * After synchronize_rcu_tasks(), no task is in the last instructions of serve_in_task(), where it
- * does not sleep. After synchronize_rcu(), no CPU is in the last instructions of give_to_sampled(),
- * which runs with interrupts disabled.
+ * At unload, waits until no request for a scan is pending, and no task scans for one. The caller
+ * has removed all hooks, and sfu_processes_close() has closed all requests.
  */
 void sfu_request_exit(void)
 {
@@ -240,7 +236,11 @@ void sfu_request_exit(void)
 
 	if (atomic_read(&nr_held))
 		take_all_back();
-	/* Pairs with release_process(). */
+	/*
+	 * Irq works and scans wait for nothing that a process controls. But the task of a
+	 * scan may first run other task works: closing a file may wait for a socket or a server.
+	 * Then the unload waits, too. Pairs with release_process().
+	 */
 	while (atomic_read_acquire(&nr_held)) {
 		schedule_timeout_uninterruptible(1);
 		if (time_before(jiffies, log_at))
@@ -248,6 +248,8 @@ void sfu_request_exit(void)
 		pr_warn("unloading waits for a task that reads ahead or closes files\n");
 		log_at = jiffies + MAX_JIFFY_OFFSET;
 	}
+	/* Wait for tasks at the end of serve_in_task(), even preempted: they do not sleep there. */
 	synchronize_rcu_tasks();
+	/* Wait for the end of give_to_sampled(), which runs with interrupts disabled. */
 	synchronize_rcu();
 }

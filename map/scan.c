@@ -2,18 +2,17 @@
 /*
  * The scan of a process: makes a new map of its executable code from its VMAs.
  *
- * A task of the process scans on its way to user mode. It holds mmap_lock for reading, so no
- * mapping changes before the new map is published. If another thread scans, or holds mmap_lock for
- * writing, the scan is lost: it does not wait, and a later request repeats it.
+ * A task of the process scans on its way to user mode. It holds mmap_lock for reading until the new
+ * map is published, so no mapping changes. If this lock is not free, or another thread scans, the
+ * scan gives up. A later request repeats it.
  *
- * For each new executable VMA, the scan searches for a table, or for PT_GNU_SFRAME in the headers
- * of the file. It checks the header of the section, and makes pages of the section present, so that
- * samples can read them. If the process has any section, the scan also finds out which code keeps
- * frame pointers: see map/text.c. The scan reads only what is in memory: see map/prefault.c.
+ * For each new executable VMA, the scan searches for a compiled table, or for PT_GNU_SFRAME in the
+ * headers of the mapped file. It makes pages of the section present, so that samples can read them.
+ * It reads only what is in memory (map/prefault.c).
  *
  * munmap() removes a VMA under mmap_lock held for writing, and calls our hook later, maybe with the
- * lock held for reading only. So either the scan does not find the VMA any more, or the hook finds
- * the new map. The scan checks the VMAs of code and of sections, so this is true for both.
+ * lock held for reading. A scan after the removal does not find the VMA. A scan before the removal
+ * has published its map, which the hook updates.
  */
 #include <linux/jiffies.h>
 #include <linux/mm.h>
@@ -26,22 +25,23 @@
 #include "table/wanted.h"
 
 /*
- * How long a map that uses tables of files is valid. With half, there are twice as many scans; with
- * the double, a program that is replaced in place has wrong rows for 2 s.
+ * Jiffies after which a sample requests a new scan, to see whether files with tables have changed.
+ * With half, scans are made twice as often.
+ * With the double, a program that is overwritten in place has wrong rows for longer.
  */
 #define VALID_TIME	HZ
 
 /*
- * Estimated costs of the parts of a scan, in ns; COST_PAGE includes the later removal of the page.
- * The quota is charged the time of the scan, but at most COST_MOST times the estimate, because
- * other tasks may run meanwhile. With half of COST_MOST, such a scan is charged too little; with
- * the double, too much.
+ * The quota of a process counts the time of a scan, but at most COST_MOST times the estimated time:
+ * other tasks may have run meanwhile.
+ * With half, slow scans count too little. With the double, the time of other tasks counts more.
  */
 #define COST_MOST	5
+/* Estimated times of the parts of a scan, in ns. */
 #define COST_SCAN	2000
 #define COST_VMA	200
 #define COST_RANGE	3500
-#define COST_PAGE	1000
+#define COST_PAGE	1000	/* ns to add a page to the page table, and to remove it later */
 #define COST_PIECE	300
 
 static void prefault(struct sfu_scan *scan, const struct sfu_range *range, unsigned long size)
@@ -52,16 +52,18 @@ static void prefault(struct sfu_scan *scan, const struct sfu_range *range, unsig
 			 section->start + min(size, section->end - section->start));
 }
 
-/* Maximum length in bytes of a section that a scan without a sample may read from a disk. */
+/*
+ * Longest section, in bytes, that a scan for mmap(), munmap() or fork() reads. Only a scan for a
+ * sample, if one comes, reads longer sections. With half, more samples lack rows.
+ */
 #define SHORT_SECTION	SZ_64K
 
-/* Returns true if the section is not read before a sample: most programs end without a sample. */
 static bool is_left_to_sample(const struct sfu_scan *scan, const struct sfu_section *section)
 {
 	return scan->reason != SFU_SCAN_SAMPLE && section->end - section->start > SHORT_SECTION;
 }
 
-/* Finds the SFrame section of a mapped file, and checks its header. Returns its new state. */
+/* Finds the SFrame section of a mapped file, and checks its header. Returns the section's state. */
 static enum sfu_section_state examine_section(struct sfu_scan *scan, struct sfu_range *range,
 					      struct file *file)
 {
@@ -74,7 +76,7 @@ static enum sfu_section_state examine_section(struct sfu_scan *scan, struct sfu_
 		if (state != SFU_SECTION_READY)
 			return state;
 	}
-	/* A loader maps code first, and its section later: that mmap() requests a scan. */
+	/* A loader first maps the code, later .sframe: let mmap() of .sframe request a scan. */
 	if (!sfu_vmas_have_section(scan->mm, range)) {
 		sfu_process_await(scan->process, section->start, section->end);
 		return SFU_SECTION_PENDING;
@@ -85,8 +87,8 @@ static enum sfu_section_state examine_section(struct sfu_scan *scan, struct sfu_
 	switch (sfu_section_check(section, &defect)) {
 	case 0:
 		/*
-		 * Linkers that merge .sframe sections sort the functions. Others (lld) append the
-		 * sections: a search would take too long, so such code needs a table.
+		 * Linkers that merge .sframe sections sort the functions. Others (lld) append
+		 * the sections: a search would take too long, so the code needs a loaded table.
 		 */
 		return section->hdr.flags & SFRAME_F_FDE_SORTED ? SFU_SECTION_READY :
 								  SFU_SECTION_NONE;
@@ -100,16 +102,14 @@ static enum sfu_section_state examine_section(struct sfu_scan *scan, struct sfu_
 	}
 }
 
-/*
- * Uses the section of the mapped file itself. A section that was marked as bad in the parent's map
- * is examined again: the parent may have written to its own copy of the section.
- */
+/* Lets a range (one VMA of code) use the SFrame section of its file. */
 static void find_mapped(struct sfu_scan *scan, struct sfu_range *range, struct file *file,
 			bool is_known)
 {
 	struct sfu_section *section = &range->section;
 	enum sfu_section_state state = atomic_read(&section->state), last = state;
 
+	/* A bad section may be good in a child: the parent may have overwritten its own copy. */
 	if (!is_known || state == SFU_SECTION_PENDING ||
 	    sfu_vmas_have_lost_section(scan->mm, range) ||
 	    (state == SFU_SECTION_BAD && scan->is_inherited))
@@ -120,14 +120,13 @@ static void find_mapped(struct sfu_scan *scan, struct sfu_range *range, struct f
 	atomic_set(&section->state, state);
 }
 
-/* Drops the references of a section of the new map to its table, and resets it to @state. */
 static void forget_section(struct sfu_section *section, enum sfu_section_state state)
 {
 	sfu_table_put(section);
 	sfu_section_reset(section, state);
 }
 
-/* Makes the range use the table of the file or vDSO. Returns false if there is none. */
+/* Lets a range use the compiled table of its file or the vDSO. Returns false if there is none. */
 static bool use_table(struct sfu_scan *scan, struct sfu_range *range, const struct file *file)
 {
 	struct sfu_section *section = &range->section;
@@ -137,7 +136,7 @@ static bool use_table(struct sfu_scan *scan, struct sfu_range *range, const stru
 	answer = sfu_files_find_table(file, range->start, range->vma.offset, &found);
 	if (answer == SFU_FILE_HAS_TABLE) {
 		scan->found_new |= section->table != found.table || section->bias != found.bias;
-		/* @section drops its old references, and takes over those that @found holds. */
+		/* Drop the old table. @section takes over @found, with its references. */
 		sfu_table_put(section);
 		*section = found;
 		atomic_set(&section->state, SFU_SECTION_READY);
@@ -145,29 +144,33 @@ static bool use_table(struct sfu_scan *scan, struct sfu_range *range, const stru
 	}
 	if (answer == SFU_FILE_UNKNOWN && file)
 		sfu_wanted_add(file, range->start);
-	/* The table in the last map is gone: try the file's own section. The vDSO has none. */
+	/* The last map's table is unusable now: try .sframe of the file. The vDSO has no file. */
 	if (section->source == SFU_SOURCE_TABLE)
 		forget_section(section, file ? SFU_SECTION_PENDING : SFU_SECTION_NONE);
 	section->lacks_room = answer == SFU_FILE_NO_ROOM;
 	return false;
 }
 
-/* Returns true if the scan copies known ranges unexamined: never those of the parent's map. */
+/*
+ * Returns true if the scan copies ranges from the last map without examining them again. It does
+ * not do so if this is the parent's map: the child may have changed its memory.
+ */
 static bool is_for_new_code(const struct sfu_scan *scan)
 {
 	return scan->reason == SFU_SCAN_NEW_CODE && !scan->is_inherited;
 }
 
-/* Returns keeps_fp of the last map, even of unmapped ranges: a JIT often remaps its code. */
+/* Returns whether anonymous code at @vma keeps frame pointers, by the last map of the process. */
 static u8 find_last_keeps_fp(const struct sfu_map *last, const struct vm_area_struct *vma)
 {
 	const struct sfu_range *range;
 
+	/* Use keeps_fp even of unmapped ranges: JIT compilers often unmap code and map it again. */
 	range = last ? sfu_map_find_overlap(last, vma->vm_start, vma->vm_end) : NULL;
 	return range && !range->vma.file ? range->keeps_fp : SFRAME_KEEPS_FP_UNKNOWN;
 }
 
-/* Fills @range of the new map from the range of the last map, if any, and from what is found. */
+/* Fills in @range of the new map for @vma: copies the last map's range, if any, and updates it. */
 static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma, struct sfu_range *range)
 {
 	struct sfu_section *section = &range->section;
@@ -187,12 +190,15 @@ static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma, struct s
 			.vma = { .file = file, .offset = sfu_vma_offset(vma) },
 			.is_unnamed = file && IS_PRIVATE(file_inode(file)),
 		};
-	/* From here on, the copied range has its own references of its table. */
+	/* If @range is a copy from the last map, it needs its own reference to its table. */
 	sfu_table_get(section);
-	/* A JIT table of the last map may have ended, or be the parent's: search again. */
+	/*
+	 * Keep no JIT table from the last map: it may have ended, or belong to the parent process.
+	 * Below, sfu_jit_find() searches the present JIT tables of this process.
+	 */
 	if (section->source == SFU_SOURCE_JIT_TABLE)
 		forget_section(section, SFU_SECTION_NONE);
-	/* The child may have another section here: no cached row of the parent is for it. */
+	/* Rows cached for a parent may be wrong in its child: a new section number has none. */
 	if (scan->is_inherited && !section->table)
 		section->number = sfu_row_cache_new_section(&section->key_base);
 
@@ -209,8 +215,8 @@ static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma, struct s
 }
 
 /*
- * Limits the code that a section describes to the mapped code around its range. Linkers that do not
- * know SFrame keep the entries of discarded functions at address 0, where the ELF header is.
+ * Limits a section's rows to its VMA and adjoining code, without the ELF header. Linkers not aware
+ * of SFrame keep rows of discarded functions at address 0, where a library has its ELF header.
  */
 static void set_code_bounds(struct sfu_scan *scan, struct sfu_range *range)
 {
@@ -223,26 +229,25 @@ static void set_code_bounds(struct sfu_scan *scan, struct sfu_range *range)
 		return;
 	hdr->code_start = start;
 	hdr->code_end = end;
-	/* With a new number, rows of the section in row caches are not found any more. */
+	/* With a new section number, walks find no rows that were cached for the old bounds. */
 	section->number = sfu_row_cache_new_section(&section->key_base);
 }
 
-/* Returns the end of the new map's validity: as before if the scan checks no known files again. */
 static unsigned long valid_until(const struct sfu_scan *scan)
 {
 	unsigned long until = jiffies + VALID_TIME;
 
-	/* The empty map of a new program has no files to check: its time is not kept. */
+	/*
+	 * A scan of only new code does not check whether other files have changed. So keep the time
+	 * of their next check from the last map. The empty map of execve() has none: set a new one.
+	 */
 	if (is_for_new_code(scan) && scan->last && scan->last->nr_ranges &&
 	    time_before(scan->last->valid_until, until))
 		return scan->last->valid_until;
 	return until;
 }
 
-/*
- * Sets &sfu_range.keeps_fp where it is not known, and &sfu_range.has_no_data. Of anonymous code,
- * which may be large, only ranges are examined in which a walk needed keeps_fp.
- */
+/* Finds out whether the code of each range in the new map keeps frame pointers (map/text.c). */
 static void find_keeps_fp(struct sfu_scan *scan)
 {
 	struct sfu_map *map = scan->map;
@@ -251,6 +256,7 @@ static void find_keeps_fp(struct sfu_scan *scan)
 	for (i = 0; i < map->nr_ranges; i++) {
 		struct sfu_range *range = &map->ranges[i];
 
+		/* Anonymous code may be large: read it only for a sample, if a walk needed it. */
 		if (!range->keeps_fp && (range->vma.file ||
 					 (range->missed_addr && scan->reason == SFU_SCAN_SAMPLE)))
 			sfu_facts_find_keeps_fp(scan, range);
@@ -275,18 +281,18 @@ static void publish(struct sfu_scan *scan)
 			map->valid_until = valid_until(scan);
 		else if (is_ready)
 			set_code_bounds(scan, &map->ranges[i]);
-		/* A pending section without address: ELF headers were not in memory. */
+		/* A section has no address yet if ELF headers of its file were not in memory. */
 		map->nr_sections += is_ready || (is_pending && section->start);
 		map->is_incomplete |= (is_pending && !section->start) || section->lacks_room;
 	}
-	/* The kernel itself walks stacks of processes without sections, and needs no keeps_fp. */
+	/* Without SFrame data, the kernel unwinds the stacks: it does not need keeps_fp. */
 	if (map->nr_sections)
 		find_keeps_fp(scan);
 	atomic_long_add(map->nr_sections, &sfu_held.sections);
 	sfu_process_publish(scan->process, map);
 }
 
-/* Makes and publishes the new map. Adds the estimated cost of the scan, in ns, to @cost. */
+/* Makes and publishes a process's new map. Adds to @cost how long this takes, estimated in ns. */
 static int make_map(struct sfu_scan *scan, s64 *cost)
 {
 	VMA_ITERATOR(counted, scan->mm, 0);
@@ -305,7 +311,10 @@ static int make_map(struct sfu_scan *scan, s64 *cost)
 		return -ENOMEM;
 	scan->map->generation = atomic_read_acquire(&sfu_table_generation);
 	scan->found_new = !scan->last || scan->last->nr_ranges != nr;
-	/* If is_map_complete() finds has_new_code cleared, it must find the lock held. */
+	/*
+	 * Pairs with is_map_complete(), in the hook of fork(). Until the new map is published,
+	 * is_map_complete() must find has_new_code set or &sfu_process.lock held.
+	 */
 	smp_mb();
 	WRITE_ONCE(scan->process->vma_hints.has_new_code, false);
 	WRITE_ONCE(scan->process->vma_hints.await_start, 0);
@@ -339,7 +348,11 @@ static int scan_locked(struct sfu_scan *scan)
 		return -EAGAIN;
 	}
 	started = ktime_get_mono_fast_ns();
-	/* Read inherited.map before the map, as in sfu_process_walk_map(). */
+	/*
+	 * Read inherited.map before map: munmap() clears first map, and then inherited.map. In the
+	 * other order, this scan could read the parent's map, and then NULL in inherited.map. Then
+	 * the parent's map would count as the child's own.
+	 */
 	inherited = smp_load_acquire(&process->inherited.map);
 	scan->last = sfu_process_get_map(process);
 	scan->is_inherited = scan->last && scan->last == inherited;
@@ -358,8 +371,8 @@ static int scan_locked(struct sfu_scan *scan)
 }
 
 /*
- * Scans the process of current. Returns 0, also if the quota allows no scan yet; -EAGAIN if another
- * task scans, or mmap_lock is held; -ENOMEM. May sleep, but waits for no lock of the process.
+ * Scans the process of current. Returns 0, even if the quota allows no scan yet; -EAGAIN if
+ * &sfu_process.lock or mmap_lock is not free; -ENOMEM. Waits for no lock of the process.
  */
 int sfu_scan(struct sfu_process *process, enum sfu_scan_reason reason)
 {
@@ -373,7 +386,7 @@ int sfu_scan(struct sfu_process *process, enum sfu_scan_reason reason)
 	if (err == -EAGAIN)
 		sfu_count(lost_scans);
 	sfu_process_drop_inherited(process);
-	/* This wakes the reader of the device, which only tries the locks: they are free now. */
+	/* Release the locks first: the program that sfu_jit_ask() wakes takes them by trylock. */
 	sfu_jit_ask(process);
 	sfu_prefault_finish(&scan.prefault);
 	return err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A scan makes a new map from the VMAs of a process. See map/scan.c. */
+/* A scan reads the VMAs of a process, and makes a new map of its code. See map/scan.c. */
 #ifndef SFU_SCAN_H
 #define SFU_SCAN_H
 
@@ -10,37 +10,37 @@
 struct file;
 struct folio;
 
-/* File parts that one scan reads into the page cache. With half, new programs need more scans. */
+/* Most file parts that a scan reads ahead. With half, new programs need more scans. */
 #define SFU_MAX_COLD	8
 
-/* The pages of files that one scan maps or reads ahead, and its limits. See map/prefault.c. */
+/* Pages of mapped files that one scan may make present, has made present, or will read ahead. */
 struct sfu_prefault {
 	unsigned long		bytes;		/* bytes of pages that the scan may still examine */
-	unsigned int		nr_examined;	/* pages that the scan has examined */
-	unsigned int		nr_mapped;	/* pages that the scan has made present */
-	bool			lacks_memory;	/* no memory for page tables: allocate no more */
-	unsigned int		nr_cold;	/* number of entries of @cold in use */
-	loff_t			bytes_cold;	/* total length of the parts in @cold, in bytes */
-	struct sfu_cold_file {			/* part of a file that is not in the page cache */
-		struct file	*file;		/* the file, with a reference */
-		loff_t		pos;		/* offset in the file, in bytes */
-		loff_t		len;		/* length in bytes */
+	unsigned int		nr_examined;	/* number of pages looked up in page tables */
+	unsigned int		nr_mapped;	/* number of pages added to page tables */
+	bool			lacks_memory;	/* no memory for page tables: make no more faults */
+	unsigned int		nr_cold;	/* number of used entries of @cold */
+	loff_t			bytes_cold;	/* bytes to read ahead: total of all @len */
+	struct sfu_cold_file {			/* part of a file, not in the page cache */
+		struct file	*file;		/* file to read ahead, with a reference */
+		loff_t		pos;		/* offset in @file to read ahead from, in bytes */
+		loff_t		len;		/* number of bytes to read ahead */
 	}			cold[SFU_MAX_COLD];
 };
 
-/* Called in task context; may sleep. Takes mmap_lock by trylock only. */
+/* sfu_scan() is called in task context, and may sleep. It only tries to take mmap_lock. */
 int sfu_scan(struct sfu_process *process, enum sfu_scan_reason reason);
 
 struct sfu_scan {
 	struct sfu_process	*process;	/* process of current */
-	struct mm_struct	*mm;		/* mm of current, with mmap_lock held */
-	struct sfu_map		*last;		/* map of the process before the scan, or NULL */
-	struct sfu_map		*map;		/* the map that the scan makes */
+	struct mm_struct	*mm;		/* mm of current; the scan holds its mmap_lock */
+	struct sfu_map		*last;		/* map of the process before this scan, or NULL */
+	struct sfu_map		*map;		/* new map that the scan makes and publishes */
 	enum sfu_scan_reason	reason;
-	bool			is_inherited;	/* @last is the map of the parent of the process */
-	bool			found_new;	/* found code, rows or pages that were missing */
-	struct sfu_prefault	prefault;	/* pages that the scan makes present */
-	unsigned int		nr_pieces;	/* pieces of code that the scan read for keeps_fp */
+	bool			is_inherited;	/* @last is the parent's map, inherited at fork() */
+	bool			found_new;	/* found new code, rows, keeps_fp or mapped pages */
+	struct sfu_prefault	prefault;	/* pages of files made present or read ahead */
+	unsigned int		nr_pieces;	/* number of code pieces read to set keeps_fp */
 };
 
 /* map/facts.c, under mmap_lock. */
@@ -58,7 +58,7 @@ struct folio *sfu_prefault_get_folio(struct sfu_prefault *prefault, struct file 
 void sfu_prefault_map(struct sfu_prefault *prefault, struct mm_struct *mm,
 		      const struct file *file, unsigned long start, unsigned long end);
 
-/* Called without mmap_lock, because it may wait for a disk. */
+/* sfu_prefault_finish() is called without mmap_lock, because it may wait for a disk. */
 void sfu_prefault_finish(struct sfu_prefault *prefault);
 
 /* map/vmas.c, under mmap_lock. */

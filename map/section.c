@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * A section: finds the row that describes an address, in the row cache of the processor, in a
- * compiled table of the kernel, or by decoding the mapped section.
- */
+/* Finds rows (unwind rules) in an SFrame section, in user memory or compiled to a kernel table. */
 #include "compat.h"
 #include "sframe_arch.h"
 #include "map/section.h"
@@ -10,9 +7,10 @@
 #include "walk/user.h"
 
 /*
- * Reads and checks the header of a mapped section. Does not wait for pages. The header of another
- * architecture is a defect, although the decoder can read it. Returns 0; -ENOENT if the section
- * describes no function; -EBADMSG, and sets @defect; -EFAULT if the header is not present.
+ * Reads the header of a mapped SFrame section into @section, without page faults. Returns 0, or
+ * -ENOENT: the section has no functions;
+ * -EFAULT: the header is not in memory;
+ * -EBADMSG: the header is malformed, or for another architecture. @defect says which.
  */
 int sfu_section_check(struct sfu_section *section, enum sframe_defect *defect)
 {
@@ -45,7 +43,7 @@ void sfu_section_mark_bad(struct sfu_section *section, enum sframe_defect defect
 	sfu_count(defects[defect]);
 }
 
-/* Decodes the row for @addr from a mapped section. If the section has a defect, marks it as bad. */
+/* Decodes the row for @addr from a mapped section. Stores a malformed section in @lookup->bad. */
 static __always_inline int find_mapped_row(struct sfu_section *section, struct sfu_lookup *lookup,
 					   unsigned long addr, struct sframe_row *row)
 {
@@ -63,8 +61,8 @@ static __always_inline int find_mapped_row(struct sfu_section *section, struct s
 }
 
 /*
- * For the fast path of a walk: decodes the row for @key, and adds it to the row cache. The section
- * is mapped and SFU_SECTION_READY. Returns false if no row is added; the general path says why.
+ * Called by the fast path of a walk if the row cache lacks @key. Decodes the row from a mapped
+ * section, and caches the row; or SFU_ROW_NONE if the code has none. Returns false if this fails.
  */
 bool sfu_section_add_row(struct sfu_section *section, struct sfu_lookup *lookup, u64 key)
 {
@@ -73,6 +71,7 @@ bool sfu_section_add_row(struct sfu_section *section, struct sfu_lookup *lookup,
 
 	err = find_mapped_row(section, lookup, key - section->key_base, &row);
 	lookup->wants_map |= lookup->is_inherited;
+	/* After false, walk_slow(), the general path, repeats the look-up and handles the error. */
 	if (err && err != -ENOENT)
 		return false;
 	lookup->nr_missed++;
@@ -82,8 +81,8 @@ bool sfu_section_add_row(struct sfu_section *section, struct sfu_lookup *lookup,
 }
 
 /*
- * Returns the start of the function that has the instruction at @addr; 0 if it is not known, or the
- * budget of the walk is too small. The section is a compiled table, and has a row for @addr.
+ * Searches a section's compiled table, from @addr back, for the start of the function. @addr has a
+ * row there. Returns 0 if the start is not found, or the search spends the walk's budget of work.
  */
 u64 sfu_section_find_function(const struct sfu_section *section, struct sfu_lookup *lookup,
 			      unsigned long addr)
@@ -96,10 +95,12 @@ u64 sfu_section_find_function(const struct sfu_section *section, struct sfu_look
 }
 
 /*
- * Finds the row for the instruction at @addr. &sframe_row.func is 0 if the section is a compiled
- * table. Returns 0; -ENOENT if there is no row; -EFAULT if the section is not present in memory;
- * -E2BIG if the budget of the walk is spent; -EOPNOTSUPP if the row must not be followed, see
- * &sframe_reader.defect; -EBADMSG if the section contradicts itself.
+ * Finds the row for the instruction at @addr. Returns 0, or
+ * -ENOENT: there is no row;
+ * -EFAULT: a page of the section is not in memory, or no scan could read the section yet;
+ * -E2BIG: the walk has spent its budget of work;
+ * -EOPNOTSUPP: the decoder does not support the row;
+ * -EBADMSG: the section is malformed.
  */
 int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
 			 unsigned long addr, struct sframe_row *row)
@@ -111,10 +112,13 @@ int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
 
 	if (sfu_section_is(section, SFU_SECTION_PENDING))
 		return -EFAULT;
-	/* The section may be bad only in the parent: lookup->bad makes the walk request a scan. */
+	/*
+	 * The section is bad in the parent, but may be good in a forked child that uses the
+	 * parent's map. With lookup->bad set, this walk ends, and requests a scan of the child.
+	 */
 	if (lookup->is_inherited && sfu_section_is(section, SFU_SECTION_BAD))
 		lookup->bad = section;
-	/* The fast path may have found the section bad in this walk: report it here. */
+	/* The walk that found the section bad ends. Later walks find no rows in this section. */
 	if (!sfu_section_is(section, SFU_SECTION_READY))
 		return section == lookup->bad ? -EBADMSG : -ENOENT;
 

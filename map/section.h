@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The SFrame section, or table, that has the rows for code of a process. See map/section.c. */
+/* A section is the SFrame data (rows) for one executable VMA of a process. See map/section.c. */
 #ifndef SFU_SECTION_H
 #define SFU_SECTION_H
 
@@ -9,61 +9,68 @@
 #include "table/table.h"
 #include "walk/row_cache.h"
 
-/* Where walks read the rows of a section. */
+/* The kind of memory from which walks (the unwinding of one stack) read the rows of a section. */
 enum sfu_source {
-	SFU_SOURCE_MAPPED,	/* in user memory of the process */
-	SFU_SOURCE_TABLE,	/* in a kernel table for the file or the vDSO */
-	SFU_SOURCE_JIT_TABLE,	/* in a kernel table for this process only, see table/jit.c */
+	SFU_SOURCE_MAPPED,	/* .sframe of the mapped file, in user memory of the process */
+	SFU_SOURCE_TABLE,	/* compiled table in the kernel, for the file or the vDSO */
+	SFU_SOURCE_JIT_TABLE,	/* compiled table for this process only, see table/jit.c */
 };
 
 enum sfu_section_state {
-	SFU_SECTION_NONE,	/* no usable section, or it has been unmapped */
-	SFU_SECTION_PENDING,	/* a page, mapping or memory was missing: a later scan retries */
-	SFU_SECTION_READY,	/* the header is valid: walks may use the section */
-	SFU_SECTION_BAD,	/* the section contradicts itself: no walk uses it any more */
+	SFU_SECTION_NONE,	/* no usable section; or code or section was unmapped */
+	SFU_SECTION_PENDING,	/* no scan has read the section yet: a later scan tries again */
+	SFU_SECTION_READY,	/* walks may use the rows of the section */
+	SFU_SECTION_BAD,	/* the section is malformed: no walk uses it any more */
 };
 
 /*
- * The SFrame data for one range (executable VMA) of a map; @state says whether there is any. Any
- * context may change the state from READY to BAD, and task context any state to NONE. The rest is
- * constant once the map is published.
+ * The SFrame data for one executable VMA in the map of a process. Once the map is published, only
+ * @state changes.
  */
 struct sfu_section {
-	unsigned long		start;		/* address of a mapped section; 0: not mapped */
+	unsigned long		start;		/* user address of .sframe; 0: section not mapped */
 	unsigned long		end;		/* one past the last byte of a mapped section */
-	struct sfu_table	*table;		/* kernel table, with a reference; NULL: none */
-	u64			bias;		/* user address minus linked address in @table */
-	struct sframe_header	hdr;		/* checked header of a mapped section */
+	struct sfu_table	*table;		/* compiled table, with a reference; NULL: none */
+	u64			bias;		/* user address of code minus its linked address */
+	struct sframe_header	hdr;		/* copy of a mapped section's header, checked */
 	u64			number;		/* identifies the section in row caches */
-	u64			key_base;	/* key in row caches = address of the code + this */
-	unsigned long		entry_start;	/* address of the function that jumps to the code */
-	unsigned long		entry_size;	/* length of the function at @entry_start, or 0 */
+	u64			key_base;	/* key of a cached row = address of code + this */
+	/*
+	 * If a function jumps to this JIT code: its address, and its size in bytes; else size 0.
+	 * The JIT code runs in the frame of this function, see step_after_jump() in walk/walk.c.
+	 */
+	unsigned long		entry_start;
+	unsigned long		entry_size;
+	/* Walks, in any context, change READY to BAD. munmap()'s hook, in a task, sets NONE. */
 	atomic_t		state;		/* enum sfu_section_state */
 	u8			source;		/* enum sfu_source */
-	bool			is_of_user;	/* counted in @table as a use by a non-root user */
-	bool			lacks_room;	/* table left out: memory limit of users reached */
+	bool			is_of_user;	/* @table counts in non-root users' memory limit */
+	bool			lacks_room;	/* no table: table memory of non-root users full */
 };
 
-/* The instructions, by estimate, that one walk may use: no walk takes 60,000 or more. */
+/*
+ * Limit of the work of one walk, in estimated instructions. The real number stays below 60,000.
+ * With half, more walks end early (SFU_STOP_BUDGET); with the double, samples take longer.
+ */
 #define SFU_BUDGET		56000U
-#define SFU_TABLE_COST		128	/* estimated instructions to look up a row in a table */
-#define SFU_TABLE_ENTRY_COST	20	/* the same, per entry back to the start of a function */
+#define SFU_TABLE_COST		128	/* estimated instructions of a row look-up in a table */
+#define SFU_TABLE_ENTRY_COST	20	/* estimated instructions per table entry searched */
 
-/* The state of the look-ups of rows that one walk makes. */
+/* The state that all look-ups of rows in one walk share. */
 struct sfu_lookup {
-	struct sframe_reader	rd;		/* reads sections; has the budget of the walk */
-	struct sfu_row_cache	cache;		/* row cache of the processor; or @own, empty */
+	struct sframe_reader	rd;		/* decoder state, with the walk's budget of work */
+	struct sfu_row_cache	cache;		/* this CPU's row cache; in a nested walk, @own */
 	struct sfu_row_set	own;		/* small row cache that only this walk uses */
-	const struct sfu_section *bad;		/* bad section, found by this walk; or NULL */
+	const struct sfu_section *bad;		/* malformed section that the walk met, or NULL */
 	/*
-	 * The map is inherited from the parent at fork(). The child may have written to its own
-	 * copy of a section, or have mapped another one there. So walks mark no section of the map
-	 * as bad, and keep rows of mapped sections in @own.
+	 * The process is a forked child that still uses its parent's map, but may have changed its
+	 * own memory. So walks of the child mark no section of this map as bad. They cache rows of
+	 * mapped sections only in @own, where walks of the parent do not find them.
 	 */
 	bool			is_inherited;
-	bool			wants_map;	/* a child needs its own map to cache its rows */
-	unsigned int		nr_cached;	/* rows that were found in the row cache */
-	unsigned int		nr_missed;	/* rows that were looked up in a section */
+	bool			wants_map;	/* walk used the parent's map: child needs a scan */
+	unsigned int		nr_cached;	/* number of rows found in the row cache */
+	unsigned int		nr_missed;	/* number of rows looked up in a section */
 };
 
 static inline bool sfu_section_is(const struct sfu_section *section, enum sfu_section_state state)
@@ -91,7 +98,7 @@ static __always_inline struct sfu_row_cache sfu_lookup_cache(struct sfu_lookup *
 	return lookup->cache;
 }
 
-/* Called in any context, NMI included, for a section in the address space of current. */
+/* These functions read sections of current's mm. They run in any context, NMI included. */
 int sfu_section_check(struct sfu_section *section, enum sframe_defect *defect);
 bool sfu_section_add_row(struct sfu_section *section, struct sfu_lookup *lookup, u64 key);
 int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,

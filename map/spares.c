@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Spare entries (struct sfu_process), allocated in advance: samples and hooks add processes, but
- * cannot allocate. A task that has scanned its process allocates new entries, in its own control
- * group, but may sleep for ever before that. So if few are left, a worker allocates some.
+ * Spare process entries, allocated in advance: samples and hooks add processes to the hash table,
+ * but cannot allocate memory. A task that has scanned its process allocates entries in its own
+ * control group. As this task may sleep for ever, a worker allocates entries if few are left.
  */
 #include <linux/irq_work.h>
 #include <linux/llist.h>
@@ -14,8 +14,8 @@
 #include "sframe_stats.h"
 
 /*
- * Maximum of spare processes. If fewer than half are left, the worker allocates. With half of it,
- * processes lose first samples in a burst of forks; with the double, 64 KiB more memory is used.
+ * Maximum of spare process entries. If fewer than half are left, the worker allocates more. With
+ * less, a burst of forks leaves processes without an entry, which lose their first samples.
  */
 #define SPARES_MAX	128
 
@@ -53,7 +53,7 @@ static void queue_refill(struct irq_work *irq_work)
 
 static struct irq_work refill_irq_work = IRQ_WORK_INIT_HARD(queue_refill);
 
-/* Returns a spare process, which has no mm and no map yet; or NULL. */
+/* Takes a spare process entry, which has no mm and no map yet. Returns NULL if none is left. */
 struct sfu_process *sfu_spares_take(void)
 {
 	struct llist_node *node = llist_del_first(&spares);
@@ -71,7 +71,7 @@ int sfu_spares_init(void)
 	return llist_empty(&spares) ? -ENOMEM : 0;
 }
 
-/* Frees all spare processes. The caller makes sure that no context takes one, or scans. */
+/* At unload, frees all spare process entries. All hooks, samples and scans have ended before. */
 void sfu_spares_exit(void)
 {
 	struct sfu_process *process, *next;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Reads the code of a range, to find out whether it keeps frame pointers.
+ * Finds out, during a scan, whether the code of an executable mapping keeps frame pointers.
  *
- * A scan reads pieces of code, spread over the range, until the answer is clear. Code of files is
- * read from the page cache, because a new program has no page tables for its code yet.
+ * The scan counts the function prologues in pieces of code, spread over the mapping, until the
+ * answer is clear. It reads a file in the page cache: a new program has no page tables for it yet.
  *
- * Which pieces of a file are read depends on the file alone. Any reader of a file can bring pages
- * into the page cache, or drop them, and so choose what is found. So if the answer is remembered
- * for all processes, or missing pages are read ahead, no piece before the answer may be missing.
+ * A user who can read a file can load or drop its cached pages, and so choose the pieces that a
+ * scan finds. So an answer is remembered for all processes only if no piece was missing before it:
+ * then the answer depends on the file alone. If missing pages can be read ahead, the scan gives no
+ * answer: a later scan finds these pages in the page cache.
  */
 #include <linux/fs.h>
 #include <linux/highmem.h>
@@ -17,18 +18,24 @@
 #include "map/scan.h"
 #include "walk/user.h"
 
-#define PIECE		512U		/* bytes in a piece of code, which is in one page */
-#define NR_PIECES	32		/* maximum of pieces that are read of one range of a file */
-#define STRIDE		13		/* coprime to any number of pieces: far apart, none twice */
-#define WHOLE		(NR_PIECES * PIECE)	/* a range up to this size is read whole */
+#define PIECE		512U		/* length in bytes of a piece of code that a scan reads */
+#define NR_PIECES	32		/* most pieces (PIECE bytes each) read of a file mapping */
+/* Step from one piece to the next, modulo the number of pieces, which is coprime to STRIDE. */
+#define STRIDE		13
+/* In file mappings of up to this size in bytes, all code is read; in larger ones, only pieces. */
+#define WHOLE		(NR_PIECES * PIECE)
 
-/* Reading a piece of JIT code takes as long as this many of a file: functions begin at any byte. */
-#define JIT_PIECES	4
+/* On x86, prologues are sought at each byte of JIT code, but only at each 16th byte of files. */
+#define JIT_PIECES	4	/* pieces of a file searched in the time of one piece of JIT code */
 
-/* Pages of anonymous code that one scan reads. With half, JIT code needs twice as many scans. */
+/* Pages of JIT code that one scan reads. With half, twice as many scans are needed to read all. */
 #define NR_PAGES	8U
 
-/* Counts the prologues in code of one page of a file. Returns 0, or as sfu_prefault_get_folio(). */
+/*
+ * Counts the function prologues in @len bytes of code at @pos, in one page of a file. Returns 0, or
+ * -EAGAIN: the page is not in the page cache;
+ * -ENOEXEC: scans must not read the page cache of such a file.
+ */
 static int count_in_file(struct sframe_prologues *starts, struct sfu_prefault *prefault,
 			 struct file *file, u64 pos, unsigned int len)
 {
@@ -44,7 +51,7 @@ static int count_in_file(struct sframe_prologues *starts, struct sfu_prefault *p
 	return 0;
 }
 
-/* Counts prologues in @nr pages of anonymous code. Skips pages that are not in memory. */
+/* Counts function prologues in @nr pages of anonymous code. Skips pages that are not in memory. */
 static void count_in_pages(struct sframe_prologues *starts, unsigned long addr, unsigned int nr,
 			   unsigned int *nr_pieces)
 {
@@ -58,7 +65,7 @@ static void count_in_pages(struct sframe_prologues *starts, unsigned long addr, 
 			sframe_count_prologues(starts, text, PIECE, true);
 }
 
-/* Finds out whether anonymous code in and before the page where a walk stopped keeps FP. */
+/* Decides whether JIT code keeps FP: by the page where a walk needed this, and pages before it. */
 static enum sframe_keeps_fp judge_nearby(const struct sfu_range *range, unsigned int *nr_pieces)
 {
 	unsigned long addr = range->missed_addr, end, start;
@@ -73,8 +80,8 @@ static enum sframe_keeps_fp judge_nearby(const struct sfu_range *range, unsigned
 }
 
 /*
- * Reads the next NR_PAGES pages of anonymous code, to find out from all pages read so far whether
- * the code keeps frame pointers. After the last page, the next call begins at the first page.
+ * Reads the next NR_PAGES pages of JIT code. Decides by all pages read so far whether the code
+ * keeps frame pointers. After the last page, the next scan begins again at the first page.
  */
 static enum sframe_keeps_fp judge_all(struct sfu_range *range, unsigned int *nr_pieces)
 {
@@ -95,11 +102,11 @@ static enum sframe_keeps_fp judge_all(struct sfu_range *range, unsigned int *nr_
 }
 
 /*
- * Finds out whether the code of a range in the mm of current keeps frame pointers. @needs_all: the
- * answer is remembered for all processes, so no piece may be missing. Missing pages are read ahead
- * by @prefault, unless it is NULL. Increases @nr_pieces by the number of pieces that it has read or
- * missed. Returns SFRAME_KEEPS_FP_UNKNOWN if the counts in anonymous code are not clear, or a piece
- * of a file is not in memory. Under mmap_lock.
+ * Called under mmap_lock: finds out whether the code of @range keeps frame pointers. Returns
+ * SFRAME_KEEPS_FP_UNKNOWN if needed code of a file is missing, or counts of JIT code are unclear.
+ * @needs_all: do not answer after a missing piece: the answer is remembered for all processes.
+ * @prefault: notes missing pages of a file, to read them ahead; or NULL.
+ * @nr_pieces: grows by the number of pieces that were read or missing.
  */
 enum sframe_keeps_fp sfu_text_keeps_fp(struct sfu_range *range, const struct vm_area_struct *vma,
 				       bool needs_all, struct sfu_prefault *prefault,
@@ -115,15 +122,16 @@ enum sframe_keeps_fp sfu_text_keeps_fp(struct sfu_range *range, const struct vm_
 	enum sframe_keeps_fp keeps_fp;
 	bool is_complete = true;
 
-	/* The kernel itself has mapped this code, such as the vDSO: it is no JIT code. */
+	/* The kernel itself has mapped this code, such as the vDSO. So it is no JIT code. */
 	if (!file && vma->vm_ops)
 		return SFRAME_KEEPS_FP_NO;
 	if (!file)
 		return judge_nearby(range, nr_pieces) ?: judge_all(range, nr_pieces);
-	/* Shared anonymous memory, as for PHP's JIT: most of it is never in memory to be read. */
+	/* Code in shared anonymous memory (PHP's JIT) is not read: most pages are never present. */
 	if (IS_PRIVATE(file_inode(file)))
 		return SFRAME_KEEPS_FP_NO;
 	needs_all |= reads_ahead;
+	/* Read each piece once. STRIDE spreads even the first few pieces over the whole mapping. */
 	for (i = 0; i < nr; i++) {
 		unsigned long page = nr_pages * (i * STRIDE % nr) / nr;
 		unsigned long off = page * PAGE_SIZE + i * len % PAGE_SIZE;
@@ -133,7 +141,7 @@ enum sframe_keeps_fp sfu_text_keeps_fp(struct sfu_range *range, const struct vm_
 			return SFRAME_KEEPS_FP_NO;
 		*nr_pieces += err ? 1 : len / PIECE;
 		is_complete &= !err;
-		/* A piece is missing: go on only to let further missing pieces be read ahead. */
+		/* If a needed piece is missing, the loop goes on only to read more pages ahead. */
 		if (needs_all && !is_complete && !(prefault && reads_ahead))
 			break;
 		keeps_fp = sframe_keeps_fp_early(&starts);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Compares the VMAs of a process with the ranges of a map. */
+/* Compares the VMAs of a process with its map, which has a range for each executable VMA. */
 #include <linux/elf.h>
 #include <linux/mm.h>
 
@@ -21,18 +21,19 @@ bool sfu_vma_is_vdso(struct vm_area_struct *vma)
 	return name && !strcmp(name, "[vdso]");
 }
 
-/*
- * Returns true if @range, of the last map, describes @vma. It is enough to compare pointers to
- * struct file: until a range is marked as unmapped, its mapping holds a reference of the file, so
- * no other file can have this address.
- */
+/* Returns true if @range, of the last map of the process, describes @vma. */
 bool sfu_vma_is_of(const struct vm_area_struct *vma, const struct sfu_range *range)
 {
+	/*
+	 * It is enough to compare pointers to struct file. A mapping holds a reference to its file
+	 * until the hook of munmap() marks @range as unmapped. Until then, the struct file is not
+	 * freed, so no other struct file can have its address.
+	 */
 	return range->start == vma->vm_start && range->end == vma->vm_end &&
 	       range->vma.file == vma->vm_file && range->vma.offset == sfu_vma_offset(vma);
 }
 
-/* Returns true if the file of a range is mapped at both ends of the range's SFrame section. */
+/* Returns true if @mm maps the file of @range at the first and last byte of the SFrame section. */
 bool sfu_vmas_have_section(struct mm_struct *mm, const struct sfu_range *range)
 {
 	const struct file *file = range->vma.file;
@@ -43,8 +44,9 @@ bool sfu_vmas_have_section(struct mm_struct *mm, const struct sfu_range *range)
 }
 
 /*
- * Returns true if the section of @range, of the last map, is READY, but not mapped: the hook of
- * munmap() has not run yet, or the parent has mapped the section after fork() copied the VMAs.
+ * Returns true if walks may read the SFrame section of @range, but @mm does not map this section:
+ * - after munmap() of the section, until the hook of munmap() has run;
+ * - in a child with its parent's map, if fork() copied the VMAs before the parent mapped it.
  */
 bool sfu_vmas_have_lost_section(struct mm_struct *mm, const struct sfu_range *range)
 {
@@ -52,7 +54,10 @@ bool sfu_vmas_have_lost_section(struct mm_struct *mm, const struct sfu_range *ra
 	       range->section.source == SFU_SOURCE_MAPPED && !sfu_vmas_have_section(mm, range);
 }
 
-/* Returns true if @mm has all code and sections of the map, and no VMA in its unmapped ranges. */
+/*
+ * Returns true if @mm maps the code and the SFrame section of each range of @map, and maps nothing
+ * where @map has ranges that are marked as unmapped. Does not search @mm for other code.
+ */
 bool sfu_vmas_match(struct mm_struct *mm, const struct sfu_map *map)
 {
 	unsigned int i;
@@ -72,8 +77,8 @@ bool sfu_vmas_match(struct mm_struct *mm, const struct sfu_map *map)
 }
 
 /*
- * Sets @start and @end to the ends of a range, together with adjacent executable VMAs of its file:
- * mprotect() may have split a VMA within a function. Leaves out the ELF header at the file's start.
+ * Finds the bounds of @range and of executable VMAs next to it that continue its file: mprotect()
+ * may have split a VMA inside a function. Leaves out the ELF header at the start of a file.
  */
 void sfu_vmas_find_code(struct mm_struct *mm, const struct sfu_range *range, u64 *start, u64 *end)
 {

@@ -2,10 +2,10 @@
 /*
  * The watch: the time during which the hooks of events (mmap(), munmap(), fork(), exit) are set.
  *
- * These hooks slow processes down, so they are set only while a profiler runs. A profiler that
- * requests call chains returns from its system call when the hooks are set. The first sample of a
- * profiler that is older than the module queues a work that sets the hooks. The hooks and all maps
- * are removed when no profiler is left and no sample has come for PROFILED_FOR.
+ * These hooks slow processes down, so they are set only while a profiler runs. A new profiler sets
+ * the hooks before its system call returns. If a profiler is older than the module, its first
+ * sample queues a work that sets the hooks. The hooks and all maps are removed when no profiler is
+ * left, and no sample has come for PROFILED_FOR.
  */
 #define pr_fmt(fmt) "sframe_unwind: " fmt
 
@@ -20,27 +20,29 @@
 #include "sframe_hook.h"
 
 /*
- * Time from the last sample to the removal of the hooks. With half of it, a profiler that samples
- * rarely sets them again and again; with the double, the hooks slow processes down for longer.
+ * Jiffies from the last sample to the removal of the hooks of mmap(), munmap(), fork() and exit.
+ * With half, the hooks are removed and set again and again for a profiler with rare samples.
+ * With the double, the hooks slow processes down for longer after a profiler has ended.
  */
 #define PROFILED_FOR	(10 * HZ)
 
 /*
- * Time without a sample until the count of profilers is reset: perf_event_open() may fail after it
- * was counted as a profiler, and is not counted down then. With half of it, a profiler that samples
- * rarely may lose first samples; with the double, the hooks may stay set for longer.
+ * Jiffies without a sample after which the number of profilers is set to 0: a profiler stays
+ * counted if its get_callchain_buffers() fails.
+ * With half, a profiler with rare samples may lose first samples.
+ * With the double, hooks may stay set in vain for longer.
  */
 #define FORGOTTEN_AFTER	(600 * HZ)
 
-/* Time of the last sample, or of the last change of nr_profilers, in jiffies. */
+/* Time in jiffies at which the last sample came, or a profiler last began or ended. */
 static unsigned long profiled_at;
-static atomic_t nr_profilers;		/* running profilers, begun after the module was loaded */
-static bool is_sampled;			/* a sample has come since a profiler last ended */
+static atomic_t nr_profilers;		/* number of running profilers that the module saw begin */
+static bool is_sampled;			/* a sample has come since the last profiler ended */
 
-/* Returns true if the hooks are to be removed, as nothing profiles at the time @now, in jiffies. */
+/* Returns true if no profiler runs at @now, in jiffies: the hooks of mmap() etc. can be removed. */
 bool sfu_watch_is_idle(unsigned long now)
 {
-	/* Jiffies since the last sample; negative if a sample has come after @now. */
+	/* Jiffies since the last sample; negative if a sample came after @now was read. */
 	long quiet = now - READ_ONCE(profiled_at);
 
 	if (atomic_read(&nr_profilers) && quiet >= FORGOTTEN_AFTER) {
@@ -50,7 +52,7 @@ bool sfu_watch_is_idle(unsigned long now)
 	return !atomic_read(&nr_profilers) && quiet >= PROFILED_FOR;
 }
 
-/* True if a profiler runs. Else, hooks still set keep maps correct, but request no scan. */
+/* Returns true if a profiler runs. If not, mmap(), munmap() and fork() request no scans. */
 bool sfu_watch_expects_samples(void)
 {
 	return READ_ONCE(is_sampled) || atomic_read(&nr_profilers);
@@ -58,8 +60,8 @@ bool sfu_watch_expects_samples(void)
 
 static DEFINE_MUTEX(watch_lock);
 static bool is_watching;	/* written under watch_lock */
-static bool is_over;		/* module unloads, or ftrace has shut down; under watch_lock */
-static unsigned long start_at;	/* no attempt to set the hooks before this time, in jiffies */
+static bool is_over;		/* module unloads or ftrace has shut down; under watch_lock */
+static unsigned long start_at;	/* no sample tries to set hooks before this time, in jiffies */
 
 static void check_watch(struct work_struct *work);
 static DECLARE_DELAYED_WORK(watch_check, check_watch);
@@ -84,19 +86,17 @@ static void stop_watch(void)
 	if (!is_watching)
 		return;
 	WRITE_ONCE(is_watching, false);
-	/* A sample queues the work to set the hooks again: this needs a work that is not queued. */
+	/* Cancel the queued check: else no sample can queue it at once, to set the hooks again. */
 	cancel_delayed_work(&watch_check);
 	sfu_processes_close();
 	sfu_event_remove_hooks();
 }
 
-/*
- * Sets the hooks of mmap(), munmap(), fork() and exit, or removes them if no profiler is left. If
- * ftrace has shut down, no hook works any more: then the module never sets them again.
- */
+/* Sets the hooks of mmap() etc., or removes them if no profiler runs. */
 static void check_watch(struct work_struct *work)
 {
 	guard(mutex)(&watch_lock);
+	/* If ftrace has shut down, no hook can be set or removed any more. */
 	if (!is_over && !sfu_hook_is_alive()) {
 		sfu_hook_abandon();
 		WRITE_ONCE(is_over, true);
@@ -114,12 +114,12 @@ static void queue_check(struct irq_work *irq_work)
 
 static struct irq_work start_irq_work = IRQ_WORK_INIT_HARD(queue_check);
 
-/* Called for each sample, in any context. Returns false if the hooks are not set. */
+/* Called for a sample, in any context. Returns false if the hooks of munmap() etc. are not set. */
 bool sfu_watch_sample(void)
 {
 	unsigned long now = jiffies;
 
-	/* Samples come on all CPUs: only few of them write these variables. */
+	/* All CPUs share profiled_at and is_sampled: write them only if they must change. */
 	if (now - READ_ONCE(profiled_at) > HZ)
 		WRITE_ONCE(profiled_at, now);
 	if (unlikely(!READ_ONCE(is_sampled)))
@@ -131,7 +131,7 @@ bool sfu_watch_sample(void)
 	return false;
 }
 
-/* Task that requests call chains, and has task work that sets the hooks; or NULL. */
+/* Task that began to profile, until its task work has set the hooks of mmap() etc.; else NULL. */
 static struct task_struct *starter;
 
 static void start_in_task(struct callback_head *head)
@@ -149,7 +149,7 @@ static void notrace on_profiler(unsigned long ip, unsigned long parent_ip,
 {
 	WRITE_ONCE(profiled_at, jiffies);
 	atomic_inc(&nr_profilers);
-	/* Task work needs a return to user mode. A kernel thread's first sample sets the hooks. */
+	/* A kernel thread runs no task work: if current is one, the first sample sets the hooks. */
 	if (READ_ONCE(is_watching) || current->flags & PF_KTHREAD)
 		return;
 	if (!cmpxchg(&starter, NULL, current) &&
@@ -157,12 +157,15 @@ static void notrace on_profiler(unsigned long ip, unsigned long parent_ip,
 		WRITE_ONCE(starter, NULL);
 }
 
-/* Hook of put_callchain_buffers(): a profiler, which may be older than the module, ends. */
+/* Hook of put_callchain_buffers(): a profiler ends. One older than the module is not counted. */
 static void notrace on_profiler_end(unsigned long ip, unsigned long parent_ip,
 				    struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
 	WRITE_ONCE(profiled_at, jiffies);
-	/* If another profiler is still running, its next sample sets is_sampled again. */
+	/*
+	 * Clear is_sampled if nr_profilers is 0. A profiler that is older than the module may still
+	 * run: it is not counted, but its next sample sets is_sampled again.
+	 */
 	if (atomic_dec_if_positive(&nr_profilers) <= 0)
 		WRITE_ONCE(is_sampled, false);
 }
@@ -170,7 +173,7 @@ static void notrace on_profiler_end(unsigned long ip, unsigned long parent_ip,
 static struct ftrace_ops profiler_ops = { .func = on_profiler };
 static struct ftrace_ops profiler_end_ops = { .func = on_profiler_end };
 
-/* Sets the hooks, as a profiler may run already. Returns 0, or the error of a required hook. */
+/* At load, sets the hooks of mmap() etc., as a profiler may run already. Returns 0 or an error. */
 int sfu_watch_init(void)
 {
 	int err;
@@ -179,17 +182,15 @@ int sfu_watch_init(void)
 	start_at = jiffies;
 	scoped_guard(mutex, &watch_lock)
 		err = start_watch();
-	/* Profilers are counted only if the kernel function that ends them is hooked, too. */
+	/* Count profilers only if their end, put_callchain_buffers(), can be hooked, too. */
 	if (!err && !sfu_hook(&profiler_end_ops, "put_callchain_buffers"))
 		sfu_hook(&profiler_ops, "get_callchain_buffers");
 	return err;
 }
 
 /*
- * Removes all hooks of map/event.c and all processes. The caller has removed the hooks of samples.
- * The task work of @starter is cancelled, or runs and waits for nothing but ftrace. The task exists
- * while @starter is set, and for an RCU grace period after that. After synchronize_rcu_tasks(), no
- * task is in the last instructions of start_in_task().
+ * At unload, removes the hooks of mmap() etc., and all processes. The caller has removed the hooks
+ * of samples.
  */
 void sfu_watch_exit(void)
 {
@@ -202,14 +203,19 @@ void sfu_watch_exit(void)
 		WRITE_ONCE(is_over, true);
 		stop_watch();
 	}
+	/* While @starter is set, and for an RCU grace period after that, the task exists. */
 	scoped_guard(rcu) {
 		task = READ_ONCE(starter);
 		if (task && sfu_cancel_task_work(task, &start_task_work, NULL, UINT_MAX))
 			WRITE_ONCE(starter, NULL);
 	}
-	/* Pairs with start_in_task(). */
+	/*
+	 * If the task already runs its works, wait for the end of start_in_task(). It waits for
+	 * ftrace, but not for this unload: no deadlock. Pairs with start_in_task().
+	 */
 	while (smp_load_acquire(&starter))
 		schedule_timeout_uninterruptible(1);
 	cancel_delayed_work_sync(&watch_check);
+	/* Wait for the last instructions of start_in_task(). */
 	synchronize_rcu_tasks();
 }
