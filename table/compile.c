@@ -1,25 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Compiles an SFrame section: decodes and checks each row once, so that a look-up need only search
- * a few entries of 4 bytes. Consecutive rows that are equal share one entry, but each start of a
- * function has an entry of its own. Repetitive code, such as a PLT, has entries for each block.
+ * The compiler of SFrame sections. It checks and decodes each row (FRE) of a section once. Later,
+ * a look-up of a code address only searches a few entries of 4 bytes.
  *
- * The first pass measures all functions: the caller learns how much memory to allocate for the
- * second pass. The caller's limit bounds work and memory, even if the section is hostile. This file
- * compiles unchanged in the module and on the host.
+ * The first pass computes how much memory the second pass may need. The caller allocates it, and
+ * sets a limit that bounds memory and work, even for a hostile section. User-space tools compile
+ * this file, too.
  */
 #include "table/compile.h"
 
-/* Maximum of distinct rows in a section. With twice this, a hostile one takes twice the memory. */
+/* Maximum of distinct rows. With twice this, a hostile section's rows take twice the memory. */
 #define MAX_ROWS	0x10000u
 
-/* Maximum of entries and slots in a table: 1 GiB. Half would be enough for all known programs. */
+/*
+ * Maximum of the sum of entries and slots in a compiled section: 1 GiB, with 4 bytes each. Each KiB
+ * of code has a slot. A section that needs more is refused. All known programs need at most half.
+ */
 #define MAX_ENTRIES	(256u << 20)
 
-/* Maximum of rows in all slots of a PLT. With half, a PLT of half a million slots gets no table. */
+/*
+ * Maximum of rows, summed over all stubs of a PLT. Without it, a few bytes of a section could cost
+ * much work. With half, a PLT with half a million stubs of two rows is refused.
+ */
 #define MAX_BLOCK_ROWS	0x100000u
 
-/* Lets other tasks run. Returns -EINTR if current has a fatal signal pending. */
+/* Lets other tasks run during a long compilation. Returns -EINTR if a fatal signal is pending. */
 static int give_way(void)
 {
 	cond_resched();
@@ -33,7 +38,7 @@ static u64 nr_blocks(const struct sframe_fde *fde)
 	return ((u64)fde->size + fde->rep_size - 1) / fde->rep_size;
 }
 
-/* Calls @pass for each function of the section. Refuses functions that overlap or do not ascend. */
+/* Runs one compiler pass. Refuses a section whose functions overlap or are unsorted. */
 static int compile_each(struct sframe_compile *compile,
 			int (*pass)(struct sframe_compile *compile, const struct sframe_fde *fde))
 {
@@ -60,7 +65,7 @@ static int compile_each(struct sframe_compile *compile,
 	return 0;
 }
 
-/* First pass: adds how many entries, slots and rows the second pass may need for a function. */
+/* First pass: counts the entries, slots (one per KiB of code) and rows a function may need. */
 static int measure_function(struct sframe_compile *compile, const struct sframe_fde *fde)
 {
 	struct sframe_compiled *compiled = &compile->compiled;
@@ -70,9 +75,15 @@ static int measure_function(struct sframe_compile *compile, const struct sframe_
 		compiled->first = fde->start & -(u64)SFRAME_SLOT_SIZE;
 	if (fde->pcmask && nr_rows > MAX_BLOCK_ROWS)
 		return sframe_malformed(compile->rd, SFRAME_DEFECT_COSTLY);
-	/* One more entry says "no row" after the last function, in the slot of its end address. */
+	/*
+	 * Each KiB of code has a slot. Also count the slot of the function's end address, where a
+	 * compiled entry may end the function's last row.
+	 */
 	nr_slots = ((fde->start + fde->size - compiled->first) >> SFRAME_SLOT_BITS) + 1;
-	/* One entry for each row, repeated block and new slot, and one for the gap that follows. */
+	/*
+	 * Count one compiled entry for: each row; the start of the function, or of each PLT stub;
+	 * the gap after the function; each 1 KiB slot of code that was not counted before.
+	 */
 	nr_entries = compile->max_entries + nr_rows + nr_blocks(fde) + 1 +
 		     nr_slots - compiled->nr_slots;
 	nr = nr_entries + nr_slots + 1;
@@ -86,10 +97,12 @@ static int measure_function(struct sframe_compile *compile, const struct sframe_
 }
 
 /*
- * First pass of the compiler: finds how much memory the second pass needs at most. The caller sets
- * @hdr, @rd, @max_size and @secret, and zeroes the rest. Returns 0; -EBADMSG or -EOPNOTSUPP, and
- * sets &sframe_reader.defect; -EFAULT; -E2BIG if the memory would exceed @max_size; -EINTR after a
- * fatal signal. After an error, @index is the number of the function. May sleep.
+ * First pass of the compiler: computes how much memory the second pass may need. May sleep.
+ * After an error, @compile->index is the index of the function with the error. Returns 0, or:
+ * -E2BIG: the memory would exceed @compile->max_size or MAX_ENTRIES
+ * -EINTR: a fatal signal is pending
+ * -EFAULT: the section cannot be read
+ * -EBADMSG, -EOPNOTSUPP: the section has the defect @compile->rd->defect
  */
 int sframe_compile_measure(struct sframe_compile *compile)
 {
@@ -102,7 +115,7 @@ static u64 pack_rule(const struct sframe_rule *rule)
 	return (u32)rule->off | (u64)rule->how << 32 | (u64)rule->reg << 40;
 }
 
-/* Packs a row into three numbers, to compare and hash rows: equal rows have equal numbers. */
+/* Packs a row into three numbers to compare and hash it, without func, start and pcmask. */
 static void pack_row(const struct sframe_row *row, u64 words[3])
 {
 	words[0] = pack_rule(&row->cfa) | (u64)row->outermost << 48 | (u64)row->signal << 49 |
@@ -111,7 +124,7 @@ static void pack_row(const struct sframe_row *row, u64 words[3])
 	words[2] = pack_rule(&row->fp);
 }
 
-/* Sets @nr to the number of @row among the distinct rows. A new row gets the next number. */
+/* Sets @nr to the index of @row in the array of rows. Adds @row if the array has no equal row. */
 static int get_row_number(struct sframe_compile *compile, const struct sframe_row *row, u32 *nr)
 {
 	struct sframe_compiled *compiled = &compile->compiled;
@@ -143,7 +156,7 @@ static int get_row_number(struct sframe_compile *compile, const struct sframe_ro
 	return 0;
 }
 
-/* Begins the slots (1 KiB of code each) up to @off, with entries that repeat the last row. */
+/* Adds slots of 1 KiB of code to the compiled section, up to the slot of code offset @off. */
 static void begin_slots(struct sframe_compile *compile, u64 off)
 {
 	struct sframe_compiled *compiled = &compile->compiled;
@@ -152,18 +165,23 @@ static void begin_slots(struct sframe_compile *compile, u64 off)
 		u64 slot_off = (u64)compile->nr_begun << SFRAME_SLOT_BITS;
 
 		compiled->slots[compile->nr_begun++] = compiled->nr_entries;
+		/*
+		 * The row added last is valid up to code offset @off. Repeat it at the start of
+		 * each 1 KiB slot of code that begins before @off.
+		 */
 		if (slot_off != off)
 			compiled->entries[compiled->nr_entries++] = compile->row;
 		cond_resched();
 	}
 }
 
-/* Adds an entry: from @addr on, row number @row holds. @begins: a function begins at @addr. */
+/* Adds a compiled entry: row number @row holds from @addr on. @begins: a function begins there. */
 static void add_entry(struct sframe_compile *compile, u64 addr, u32 row, bool begins)
 {
 	struct sframe_compiled *compiled = &compile->compiled;
 	u64 off = addr - compiled->first;
 
+	/* Equal consecutive rows share an entry, but each function has an entry at its start. */
 	if (row == compile->row && !begins)
 		return;
 	begin_slots(compile, off);
@@ -172,7 +190,7 @@ static void add_entry(struct sframe_compile *compile, u64 addr, u32 row, bool be
 	compile->row = row;
 }
 
-/* Adds entries for repetitive code (a PLT): the rows in &sframe_compile.block for each block. */
+/* Adds entries for repetitive code such as a PLT: each stub has the rows in @compile->block. */
 static void add_block_entries(struct sframe_compile *compile, const struct sframe_fde *fde)
 {
 	const struct sframe_block_row *block = compile->block;
@@ -189,7 +207,7 @@ static void add_block_entries(struct sframe_compile *compile, const struct sfram
 	}
 }
 
-/* Decodes and adds the rows of a function. Refuses rows that begin after the function ends. */
+/* Adds entries for all rows of a function. Refuses rows that begin after the function ends. */
 static int compile_rows(struct sframe_compile *compile, const struct sframe_fde *fde)
 {
 	u32 size = fde->pcmask ? fde->rep_size : fde->size, nr;
@@ -228,7 +246,10 @@ static int compile_rows(struct sframe_compile *compile, const struct sframe_fde 
 	return 0;
 }
 
-/* Adds a function without rows: in SFrame V3, no code calls it; in V1 and V2, rows are missing. */
+/*
+ * Adds an entry for a function without rows. In SFrame V3, such a function is outermost (no code
+ * calls it) or a signal trampoline. In V1 and V2, its rows are missing: the entry says "no row".
+ */
 static int compile_empty(struct sframe_compile *compile, const struct sframe_fde *fde)
 {
 	const struct sframe_raw_row raw = {
@@ -252,10 +273,7 @@ static int compile_function(struct sframe_compile *compile, const struct sframe_
 	return fde->num_fres ? compile_rows(compile, fde) : compile_empty(compile, fde);
 }
 
-/*
- * Second pass of the compiler: fills the arrays that the caller has allocated, see struct
- * sframe_compile. Returns the same as sframe_compile_measure(), but never -E2BIG. May sleep.
- */
+/* Second pass of the compiler: fills arrays. May sleep. Errors as the first, but never -E2BIG. */
 int sframe_compile_fill(struct sframe_compile *compile)
 {
 	struct sframe_compiled *compiled = &compile->compiled;
@@ -267,16 +285,16 @@ int sframe_compile_fill(struct sframe_compile *compile)
 	if (err)
 		return err;
 	add_entry(compile, compile->end, 0, false);
-	/* The table ends with the last slot that has entries: code after this slot has no row. */
+	/* Drop slots that the first pass counted after the last entry: their code has no row. */
 	compiled->nr_slots = compile->nr_begun;
 	compiled->slots[compiled->nr_slots] = compiled->nr_entries;
 	return 0;
 }
 
 /*
- * Returns the start of the function with the instruction at @addr, or 0 if it is not found. Both
- * are linked addresses, and @addr has a row. Examines at most @max_lookups entries before the entry
- * of @addr, and subtracts their number from @max_lookups.
+ * Returns the linked start address of the function that contains the linked address @addr, which
+ * must have a row. Each step of the search takes one from @max_lookups. Returns 0 if the search
+ * finds no function, or has no step left.
  */
 u64 sframe_compiled_function(const struct sframe_compiled *compiled, u64 addr, u32 *max_lookups)
 {
@@ -285,6 +303,7 @@ u64 sframe_compiled_function(const struct sframe_compiled *compiled, u64 addr, u
 
 	if (!entry)
 		return 0;
+	/* Search backwards from the entry of @addr for the entry at which the function begins. */
 	for (; !(*entry & SFRAME_ENTRY_BEGINS); entry--) {
 		if (entry == compiled->entries || !*max_lookups)
 			return 0;

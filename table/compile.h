@@ -1,61 +1,61 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Compiled SFrame sections: the number of the row for each address, and all distinct rows. */
+/* Compiled SFrame sections: the row number for each address of code, and all distinct rows. */
 #ifndef SFRAME_COMPILE_H
 #define SFRAME_COMPILE_H
 
 #include "sframe_core.h"
 
 /*
- * A compiled section has entries of 32 bits. Each says which row holds from its address to that of
- * the next entry. From the lowest bit: the number of the row; a flag, set if a function begins at
- * the address; the offset of the address in its slot of 1 KiB. Entries ascend.
+ * An entry of a compiled section (32 bits) says which row is valid from its address up to the next
+ * entry's address. Entries ascend by address.
  */
-#define SFRAME_ENTRY_ROW	0x1fffffu
-#define SFRAME_ENTRY_BEGINS	0x200000u
-#define SFRAME_ENTRY_OFF_SHIFT	22
+#define SFRAME_ENTRY_ROW	0x1fffffu	/* mask of an entry's bits with the row number */
+#define SFRAME_ENTRY_BEGINS	0x200000u	/* set if a function begins at the entry */
+#define SFRAME_ENTRY_OFF_SHIFT	22		/* bits 22-31: entry's offset in its KiB of code */
 #define SFRAME_SLOT_BITS	10
-#define SFRAME_SLOT_SIZE	0x400u
+#define SFRAME_SLOT_SIZE	0x400u		/* size in bytes of the slots that divide code */
 
 /*
- * A compiled SFrame section. Its code is divided into slots of SFRAME_SLOT_SIZE bytes. @slots has,
- * for each slot, the index of its first entry in @entries, and then @nr_entries. Each slot begins
- * with an entry at offset 0, so a look-up searches only the entries of one slot.
+ * A compiled SFrame section. Its code is divided into slots of 1 KiB. Each slot begins with an
+ * entry for its first address, so a look-up searches only the entries of one slot.
  */
 struct sframe_compiled {
-	u64				first;		/* linked address of the first slot */
+	u64				first;		/* first KiB of code: its linked address */
 	u32				nr_slots;
-	u32				nr_entries;	/* number of entries in all slots */
-	u32				nr_rows;	/* number of distinct rows, with row 0 */
+	u32				nr_entries;	/* number of elements of @entries */
+	u32				nr_rows;	/* number of elements of @rows */
+	/* for each slot, the index of its first entry in @entries; then @nr_entries */
 	u32				*slots;
 	u32				*entries;
-	/* all distinct rows; row 0 means "no row"; in the others, func, start and pcmask are 0 */
-	struct sframe_row		*rows;
+	struct sframe_row		*rows;		/* distinct rows; row 0 means "no row" */
 };
 
 /*
- * State of the compilation of an SFrame section in two passes. After the first pass, the caller
- * allocates the arrays of @compiled: @slots with &sframe_compiled.nr_slots + 1 elements, @entries
- * with @max_entries, @rows with @max_rows; and @hash with 2 * @max_rows. The author of the section
- * does not know @secret, and so cannot choose rows that collide in @hash.
+ * State of the two passes that compile an SFrame section. The caller sets the members before
+ * @compiled, and zeroes the others. After the first pass, the caller allocates @hash and the arrays
+ * of @compiled. Its @slots needs nr_slots + 1 elements: the last is the end of the last slot.
  */
 struct sframe_compile {
-	const struct sframe_header	*hdr;		/* checked header; its FDEs are sorted */
-	struct sframe_reader		*rd;		/* reads the section; stores a defect */
-	u64				max_size;	/* limit of @entries + @slots, in bytes */
-	u64				secret;		/* random key for @hash */
+	const struct sframe_header	*hdr;		/* header of the section, already checked */
+	struct sframe_reader		*rd;		/* reads the section's bytes */
+	/* limit in bytes of entries + slots (one per KiB of code); a larger section gives -E2BIG */
+	u64				max_size;
+	/* random key to hash rows: the author of a section cannot choose rows that collide */
+	u64				secret;
 	struct sframe_compiled		compiled;	/* the compiled section */
-	u32				index;		/* number of the function being compiled */
-	u32				max_entries;	/* upper limit for the number of entries */
-	u32				max_rows;	/* upper limit for the number of rows */
-	u32				*hash;		/* row numbers by hash of row; 0: unused */
+	u32				index;		/* index of the function being compiled */
+	u32				max_entries;	/* elements to allocate for entries */
+	u32				max_rows;	/* elements to allocate for rows */
+	/* hash table of row numbers, with 2 * @max_rows elements; 0: unused element */
+	u32				*hash;
 	u64				end;		/* end address of the previous function */
-	u32				nr_begun;	/* slots of code that have entries so far */
-	u32				row;		/* number of the row in the last entry */
-	u32				nr_block;	/* number of rows in @block */
+	u32				nr_begun;	/* elements of compiled.slots set so far */
+	u32				row;		/* row number of the entry added last */
+	u32				nr_block;	/* number of elements of @block in use */
 	struct sframe_block_row {
 		u32	start;
 		u32	row;
-	}				block[256];	/* rows of a repeated block (PLT slot) */
+	}				block[256];	/* the rows that describe each PLT stub */
 };
 
 int sframe_compile_measure(struct sframe_compile *compile);
@@ -63,11 +63,8 @@ int sframe_compile_fill(struct sframe_compile *compile);
 u64 sframe_compiled_function(const struct sframe_compiled *compiled, u64 addr, u32 *max_lookups);
 
 /*
- * Returns the entry that holds at the linked address @addr, and sets @slot to the number of its
- * slot. Returns NULL if @addr is in no slot.
- *
- * Spectre: a hostile process chooses @addr, and its user may have made the section, so the number
- * of the slot is masked. A mispredicted search stays in the slot: half of the one entry left is 0.
+ * Returns the last entry at or below the linked address @addr in a compiled section.
+ * Sets @slot to the number of the 1 KiB slot of @addr. Returns NULL if @addr is in no slot.
  */
 static __always_inline const u32 *sframe_compiled_entry(const struct sframe_compiled *compiled,
 							u64 addr, u64 *slot)
@@ -80,9 +77,11 @@ static __always_inline const u32 *sframe_compiled_entry(const struct sframe_comp
 	off >>= SFRAME_SLOT_BITS;
 	if (off >= compiled->nr_slots)
 		return NULL;
+	/* Spectre: mask the slot number. A hostile process chooses @addr, and maybe the section. */
 	off = array_index_nospec(off, compiled->nr_slots);
 	entry = compiled->entries + compiled->slots[off];
 	left = compiled->slots[off + 1] - compiled->slots[off];
+	/* Spectre: @entry needs no mask. Mispredicted extra rounds of this loop only add 0. */
 	while (left > 1) {
 		u32 half = left / 2;
 
@@ -93,7 +92,7 @@ static __always_inline const u32 *sframe_compiled_entry(const struct sframe_comp
 	return entry;
 }
 
-/* Returns the number of the row for the code at the linked address @addr; or 0, which is no row. */
+/* Returns the number of the row for the code at the linked address @addr; 0: it has no row. */
 static __always_inline u32 sframe_compiled_find(const struct sframe_compiled *compiled, u64 addr)
 {
 	u64 slot;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* /dev/sframe_unwind: root loads tables, and reads which files and processes need tables. */
+/* /dev/sframe_unwind: root loads unwind tables, and reads which files and processes need one. */
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/file.h>
@@ -16,7 +16,7 @@
 #include "table/table.h"
 #include "table/wanted.h"
 
-/* Smallest sizes of the ioctl structures that programs may pass: those of the first version. */
+/* Smallest sizes of the ioctl structures that programs may pass: the sizes of the first version. */
 #define LOAD_SIZE_VER0		80
 #define DROP_SIZE_VER0		8
 #define FILE_SIZE_VER0		48
@@ -27,10 +27,10 @@ static_assert(offsetofend(struct sframe_drop, fd) == DROP_SIZE_VER0);
 static_assert(offsetofend(struct sframe_file, nr_files) == FILE_SIZE_VER0);
 static_assert(offsetofend(struct sframe_process, message) == PROCESS_SIZE_VER0);
 
-/* Maximum length of a section that user space may load, in bytes. */
+/* Maximum length in bytes of a section to load. With twice, its copy may take 512 MiB. */
 #define MAX_SECTION_SIZE	(256U << 20)
 
-/* Copies an ioctl structure from user space. Its first member is its size, at least @least. */
+/* Copies an ioctl structure from user space. Its first member is its size, @least or more. */
 static int copy_sized(void *dst, size_t size, const void __user *src, size_t least)
 {
 	u32 user_size;
@@ -42,13 +42,13 @@ static int copy_sized(void *dst, size_t size, const void __user *src, size_t lea
 	return copy_struct_from_user(dst, size, src, user_size);
 }
 
-/* Returns the inode that stores the data of @file: on overlayfs, the inode of the layer. */
+/* Returns the inode that stores the data of @file: on overlayfs, in the upper or lower layer. */
 static struct inode *real_inode(const struct file *file)
 {
 	return d_real_inode(file->f_path.dentry);
 }
 
-/* Stores @text in the user buffer at @addr, cut to @size bytes. Returns 0, or -EFAULT. */
+/* Stores an error text in the user buffer at @addr, cut to @size bytes. Returns 0, or -EFAULT. */
 static int put_message(u64 addr, u32 size, const char *text)
 {
 	size_t len = min_t(size_t, strlen(text) + 1, size);
@@ -61,7 +61,7 @@ static int put_message(u64 addr, u32 size, const char *text)
 	return 0;
 }
 
-/* Not vmemdup_user(): the copy is charged to the control group, and may fail without a warning. */
+/* Unlike vmemdup_user(), copy_section() charges the caller's memory cgroup, and logs no failure. */
 static void *copy_section(u64 section, u64 size)
 {
 	void *bytes;
@@ -208,24 +208,25 @@ static long dev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 }
 
 /*
- * Opens a mapped file again, for reading only: the process may have it open for writing. With
- * O_NONBLOCK, this does not wait for the holder of a lease. Before 6.8, a file mapped from an
- * overlay has its path in the overlay: -ESTALE if this is now a copy in the upper layer.
+ * Opens a mapped file again, read-only, for a program that reads requests for tables. The program
+ * does not get the open file of the mapping, because that one may be open for writing.
  */
 static struct file *open_taken(const struct file *taken)
 {
+	/* With O_NONBLOCK, dentry_open() does not wait for the holder of a lease of the file. */
 	struct file *file = dentry_open(&taken->f_path, O_RDONLY | O_LARGEFILE | O_NONBLOCK,
 					current_cred());
 
 	if (!(taken->f_path.dentry->d_flags & DCACHE_OP_REAL) ||
 	    real_inode(taken) == file_inode(taken))
 		return file;
+	/* Before 6.7, if overlayfs copied up a mapped file, f_path opens the copy, not the file. */
 	if (!IS_ERR(file))
 		fput(file);
 	return ERR_PTR(-ESTALE);
 }
 
-/* Stores a request for a table in the buffer of read(), with a descriptor if it is for a file. */
+/* Stores a request in read()'s buffer, with a new descriptor of the file, or -1 for JIT code. */
 static int give(const struct sfu_wanted_file *taken, struct sframe_wanted __user *buf)
 {
 	struct sframe_wanted wanted = { .size = sizeof(wanted), .fd = -1, .pid = taken->pid };
@@ -254,16 +255,15 @@ static int give(const struct sfu_wanted_file *taken, struct sframe_wanted __user
 }
 
 /*
- * Called if give() cannot return a request to the reader. If the calling process lacks memory or
- * descriptors, or its buffer is not writable, the request goes back to the queue, and read() ends:
- * returns false. If another process holds a lease on the file, or the path has changed, the next
- * scan requests a table again. Any other file that cannot be opened is recorded as having no table.
+ * Called after give() has failed to store a request in read()'s buffer. Returns true if read()
+ * goes on with the next request, and false if it ends.
  */
 static bool answer_error(const struct sfu_wanted_file *taken, int err)
 {
 	struct sfu_table_source source = { .id = taken->id };
 
 	switch (err) {
+	/* read() ends: it lacks memory, descriptors or a writable buffer, or is interrupted. */
 	case -EFAULT:
 	case -EINTR:
 	case -EMFILE:
@@ -271,9 +271,11 @@ static bool answer_error(const struct sfu_wanted_file *taken, int err)
 	case -ENOMEM:
 		sfu_wanted_give_back(&taken->id);
 		return false;
+	/* The file is leased, or its path leads to a copy: the next scan adds the request again. */
 	case -EWOULDBLOCK:
 	case -ESTALE:
 		break;
+	/* The file cannot be opened: record that it has no table. */
 	default:
 		source.inode = file_inode(taken->file);
 		sfu_load_table(&source);
@@ -370,7 +372,7 @@ int sfu_device_init(void)
 	return misc_register(&dev);
 }
 
-/* Removes the device. It is not open: an open file holds a reference of the module. */
+/* Called at unloading. The device is not open: an open file holds a reference of the module. */
 void sfu_device_exit(void)
 {
 	misc_deregister(&dev);

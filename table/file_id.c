@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Identities of files, and a cache of facts about the code of files.
+ * Identities of files, and a cache of facts about files: where the .sframe section is, and whether
+ * the code keeps frame pointers. The scan of one process finds the facts of a file; the scans of
+ * all processes use them. A write changes the file's ctime and identity: facts are found anew.
  *
- * Where the .sframe section of a program is, and whether its code keeps frame pointers, depends on
- * the file alone. So the first scan finds out, and the scans of all processes share the result.
- *
- * A write to a file changes its ctime and so its identity: the old facts are not found any more.
- * Two writes within a tick of the clock leave one ctime. So no facts are stored until the last
- * change is MIN_AGE seconds ago.
- *
- * Facts may still be wrong after the clock was set back, or after a write to the block device. So
- * each scan checks the addresses and the header of the section. If code does not keep frame
- * pointers as the facts say, only processes that run the file are harmed.
+ * Cached facts may be wrong after the clock was set back, or after a write to the block device.
+ * So each scan checks the addresses and the header of the section. Wrong facts about frame pointers
+ * harm only processes that run the file.
  */
 #include <linux/backing-dev.h>
 #include <linux/blkdev.h>
@@ -23,10 +18,10 @@
 #include "table/file_id.h"
 #include "sframe_file_system.h"
 
-/* The cache has 512 slots. With half, scans of many different programs read more ELF headers. */
+/* The cache of facts about files has 2^9 slots. With half, scans read ELF headers more often. */
 #define ENTRY_BITS	9
 
-#define MIN_AGE		3	/* seconds from the last change of a file until facts are cached */
+#define MIN_AGE		3	/* seconds without a change until facts about a file are cached */
 
 /* The cache of facts about mapped files. In an unused slot, &sfu_file_id.sb is NULL. */
 static struct code_entry {
@@ -37,14 +32,15 @@ static struct code_entry {
 static DEFINE_SPINLOCK(entries_lock);
 
 /*
- * Sets @id to the present identity of a file. The caller passes the inode that stores the data, not
- * the inode of an overlay. Returns false if the file system may leave ctime as it is when data
- * changes, or has its image in a file or in flash memory: nothing would distinguish the next image.
+ * Sets @id to the present identity of a file. @inode is the inode that stores the data, not an
+ * inode of overlayfs. Returns 0, or an error if the content may change while the identity stays:
+ * - -EOPNOTSUPP: a change may leave ctime as it is (some file systems), or encode_fh() fails
+ * - -EOPNOTSUPP: the image of the file system, in a file or in flash memory, may be replaced
+ * - -EAGAIN: the file is mapped for writing, and a store may leave ctime as it is. @id is set, too.
  *
- * Two images mounted in turn may have equal inode numbers and times, and super blocks at one
- * address. So @medium is a number that is never used again: of the disk or, without a disk (btrfs),
- * of the backing device. Before 6.7, most file systems lack encode_fh(): inode number and
- * generation identify the file.
+ * On tmpfs and ramfs, a store to a mapped page that was read first never changes ctime. If the file
+ * is unmapped before this check, the store goes unnoticed, and the file may get wrong rows. This is
+ * accepted: only those who may write the file can do it, harming only those who run it.
  */
 int sfu_file_id_get(struct inode *inode, struct sfu_file_id *id)
 {
@@ -59,6 +55,7 @@ int sfu_file_id_get(struct inode *inode, struct sfu_file_id *id)
 		return -EOPNOTSUPP;
 	*id = (struct sfu_file_id){
 		.sb = sb,
+		/* Without @medium, files of two file systems mounted in turn could be mixed up. */
 		.medium = sb->s_bdev ? sb->s_bdev->bd_disk->diskseq : sb->s_bdi->id,
 		.ino = inode->i_ino,
 		.size = i_size_read(inode),
@@ -66,6 +63,7 @@ int sfu_file_id_get(struct inode *inode, struct sfu_file_id *id)
 		.generation = inode->i_generation,
 		.dev = sb->s_dev,
 	};
+	/* Before 6.7, most file systems lack encode_fh(): @ino and @generation identify files. */
 	if (ops && ops->encode_fh)
 		type = ops->encode_fh(inode, id->handle, &nr, NULL);
 	if (type <= 0 || type == FILEID_INVALID)
@@ -74,27 +72,28 @@ int sfu_file_id_get(struct inode *inode, struct sfu_file_id *id)
 }
 
 /*
- * Returns true if a file has changed within the last two seconds. A second change within one tick
- * of the file system's clock does not change the identity. Some clocks tick every two seconds.
+ * Returns true if a file has changed within the last two seconds. Another change now may leave its
+ * ctime and identity as they are: the clocks of some file systems tick every two seconds.
  */
 bool sfu_file_id_has_just_changed(const struct sfu_file_id *id)
 {
 	return abs(ktime_get_real_seconds() - id->changed / NSEC_PER_SEC) <= 1;
 }
 
-/* Returns true if the last change of a file is old enough for facts about the file to be stored. */
+/* Returns true if facts about a file may be cached: it has not changed for MIN_AGE seconds. */
 bool sfu_file_id_has_settled(const struct sfu_file_id *id)
 {
+	/* Two writes within a clock tick leave one ctime: facts from in between would stay. */
 	return ktime_get_real_seconds() - id->changed / NSEC_PER_SEC >= MIN_AGE;
 }
 
-/* Returns the one cache slot that may have facts about a part of a file; other parts share it. */
+/* Returns the cache slot of a mapped part of a file. Parts with equal hashes share a slot. */
 static struct code_entry *entry_of(const struct sfu_code_id *code)
 {
 	return &entries[hash_64(code->file.ino ^ code->file.changed ^ code->offset, ENTRY_BITS)];
 }
 
-/* Sets @facts to the cached facts about a part of a file. Returns false if there are none. */
+/* Finds cached facts (e.g. where .sframe is) of a mapped part of a file. False: there are none. */
 bool sfu_file_id_find_facts(const struct sfu_code_id *code, struct sfu_code_facts *facts)
 {
 	const struct code_entry *entry = entry_of(code);
@@ -108,7 +107,7 @@ bool sfu_file_id_find_facts(const struct sfu_code_id *code, struct sfu_code_fact
 	return is_known;
 }
 
-/* Caches facts about a part of a file, in place of other facts in the same slot. */
+/* Caches facts (e.g. where .sframe is) of a mapped part of a file. Overwrites the cache slot. */
 void sfu_file_id_store_facts(const struct sfu_code_id *code, const struct sfu_code_facts *facts)
 {
 	struct code_entry *entry = entry_of(code);

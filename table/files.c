@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Files with a table, and files that are known to have no table (tableless files).
- *
- * A scan of a process looks tables up by the identities of the mapped files, under RCU. If memory
- * is short or tables reach their limit, tables are removed that no process uses. The next process
- * that maps such a file requests the table again.
+ * Files with a table, and files that are known to have no table (tableless files). Scans of
+ * processes look up mapped files here under RCU, and take references of their tables. If memory is
+ * short or tables reach their limit, unused tables are removed. The next process that maps such a
+ * file requests the table again.
  */
 #include <linux/fs.h>
 #include <linux/rhashtable.h>
@@ -15,11 +14,12 @@
 #include "table/internal.h"
 #include "table/wanted.h"
 
-/* A task holds sfu_files_mutex to load or remove tables. It protects all variables below. */
+/* A task holds sfu_files_mutex to load or remove tables. It protects the variables of this file. */
 DEFINE_MUTEX(sfu_files_mutex);
 
-static struct rhltable files;			/* all known files, by inode; read under RCU */
-static DEFINE_XARRAY_ALLOC1(files_by_nr);	/* all known files, oldest first */
+/* All files that have a table, or are known to have none: hashed by inode, read under RCU. */
+static struct rhltable files;
+static DEFINE_XARRAY_ALLOC1(files_by_nr);	/* the files in @files, in the order of loading */
 static u32 next_nr;
 static unsigned int nr_tableless;
 static struct shrinker *shrinker;
@@ -42,11 +42,7 @@ static void forget_file(struct sfu_file *file)
 	kfree_rcu(file, rcu);
 }
 
-/*
- * Removes a table that no process uses. If users other than root had no room for the table, the
- * file stays known, with the size of the table. If it did not, each scan of their processes would
- * request the table, which would be converted, loaded and refused again and again.
- */
+/* Removes the table of a file. No process uses the table. */
 static void forget_table(struct sfu_file *file)
 {
 	struct sfu_table *table = file->table;
@@ -55,8 +51,12 @@ static void forget_table(struct sfu_file *file)
 		forget_file(file);
 		return;
 	}
+	/*
+	 * The memory limit once refused this table to non-root users: their scans request it only
+	 * if this size fits. Else it would be made, loaded and refused again and again.
+	 */
 	file->refused_size = table->size;
-	/* Pairs with smp_load_acquire() in place_table(), which then reads refused_size. */
+	/* Pairs with place_table(), which reads refused_size after it has read NULL from table. */
 	smp_store_release(&file->table, NULL);
 	nr_tableless++;
 	sfu_table_leave(table);
@@ -68,13 +68,14 @@ static unsigned int nr_ranges(const struct sfu_table *table)
 	return refcount_read(&table->refs) - table->nr_files;
 }
 
-/* Returns true if no process uses the table. That of the vDSO stays: no scan requests it again. */
+/* Returns true if @file has no table, or a table that no process uses and that may be removed. */
 static bool is_unused(const struct sfu_file *file)
 {
+	/* The vDSO's table (its sb is NULL) may not be removed: no scan would request it again. */
 	return !file->table || (!nr_ranges(file->table) && file->id.sb);
 }
 
-/* Removes up to @max unused tables while tables take more than @max_bytes. Returns how many. */
+/* Removes unused tables, at most @max, until all tables fit into @max_bytes. Returns how many. */
 static unsigned long forget_unused(unsigned long max, unsigned long max_bytes)
 {
 	struct sfu_file *file;
@@ -93,8 +94,8 @@ static unsigned long forget_unused(unsigned long max, unsigned long max_bytes)
 }
 
 /*
- * Removes tableless files, the oldest first, until at most @max are left, and tables and files take
- * at most @max_bytes. The next scan of such a file has the file converted again.
+ * Forgets files that are known to have no table, oldest first. Stops when at most @max of them are
+ * left, and all files and tables together take at most @max_bytes.
  */
 void sfu_files_forget_tableless(unsigned int max, unsigned long max_bytes)
 {
@@ -111,8 +112,8 @@ void sfu_files_forget_tableless(unsigned int max, unsigned long max_bytes)
 }
 
 /*
- * Called before a new table is used. Removes unused tables, then tableless files, until all tables
- * and files are within the limit. Returns -ENOSPC with a message if tables in use exceed it.
+ * Called before a new table is used. Removes unused tables, then entries of files without a table,
+ * until the rest fits into the memory limit. -ENOSPC: the new table and tables in use exceed it.
  */
 int sfu_files_make_room(struct sfu_table_source *source)
 {
@@ -129,11 +130,7 @@ int sfu_files_make_room(struct sfu_table_source *source)
 	return 0;
 }
 
-/*
- * Adds a file. First removes the entry with this identity, and the entries for other contents of
- * this inode whose tables no process uses. A scan between removal and addition finds no table, and
- * requests it again. Returns 0, or an error.
- */
+/* Adds a file that has a table, or is known to have none. Returns 0, or an error. */
 int sfu_files_add(struct sfu_file *file)
 {
 	struct sfu_file *other;
@@ -145,9 +142,11 @@ int sfu_files_add(struct sfu_file *file)
 	if (err < 0)
 		return err;
 	guard(rcu)();
+	/* Remove the old entry of this file version, and other versions without a table in use. */
 	rhl_for_each_entry_rcu(other, pos, rhltable_lookup(&files, &file->id, file_params), node)
 		if (is_unused(other) || !memcmp(&other->id, &file->id, sizeof(file->id)))
 			forget_file(other);
+	/* A scan that looks the file up before this insertion requests a table once more. */
 	err = rhltable_insert(&files, &file->node, file_params);
 	if (err) {
 		xa_erase(&files_by_nr, file->nr);
@@ -158,7 +157,7 @@ int sfu_files_add(struct sfu_file *file)
 	return 0;
 }
 
-/* SFRAME_DROP: forgets a file and its table, whatever its content was; -ENOENT: it is not known. */
+/* Serves SFRAME_DROP: forgets all versions of a file, and their tables. -ENOENT: none is known. */
 int sfu_files_drop(struct inode *inode)
 {
 	struct sfu_file_id id;
@@ -189,7 +188,7 @@ void sfu_files_drop_all(void)
 	}
 }
 
-/* Forgets which files have no table: another version of the converter may make tables for them. */
+/* Forgets files without a table, so that scans ask user space again: it may make tables now. */
 void sfu_files_drop_tableless(void)
 {
 	guard(mutex)(&sfu_files_mutex);
@@ -197,7 +196,7 @@ void sfu_files_drop_tableless(void)
 	atomic_fetch_inc_release(&sfu_table_generation);
 }
 
-/* SFRAME_LIST: describes the first file whose number is @entry->next or higher; -ENOENT: none. */
+/* SFRAME_LIST: describes the first file with &sfu_file.nr >= @entry->next. -ENOENT: none has. */
 int sfu_files_list(struct sframe_file *entry)
 {
 	unsigned long nr = entry->next;
@@ -230,8 +229,8 @@ int sfu_files_list(struct sframe_file *entry)
 }
 
 /*
- * Returns the segment that is mapped from file offset @offset on: from the start of a page, maybe
- * before the segment. Returns NULL if two segments give this page different linked addresses.
+ * Returns the segment that has bytes in the page at file offset @offset, where a mapping begins.
+ * Returns NULL if none has, or if two have but place the page at different linked addresses.
  */
 static const struct sframe_segment *find_segment(const struct sfu_file *file, u64 offset)
 {
@@ -256,7 +255,7 @@ static enum sfu_files_answer place_table(const struct sfu_file *file, u64 map_st
 {
 	const bool is_of_user = sfu_wanted_is_of_user(current_cred());
 	const struct sframe_segment *segment = find_segment(file, map_offset);
-	/* Pairs with smp_store_release() in forget_table(). */
+	/* Pairs with smp_store_release() in forget_table(), which sets refused_size first. */
 	struct sfu_table *table = smp_load_acquire(&file->table);
 	u64 bias;
 
@@ -265,7 +264,7 @@ static enum sfu_files_answer place_table(const struct sfu_file *file, u64 map_st
 	if (!table)
 		return is_of_user && !sfu_limit_has_room_for_users(file->refused_size) ?
 		       SFU_FILE_NO_ROOM : SFU_FILE_UNKNOWN;
-	/* Address in the process = linked address + bias, modulo 2^64: the bias may be negative. */
+	/* bias = address in the process - linked address, modulo 2^64: it may be negative. */
 	bias = map_start - map_offset - (segment->addr - segment->offset);
 	if ((table->key.addr + bias) >> 63)
 		return SFU_FILE_TABLELESS;
@@ -277,9 +276,9 @@ static enum sfu_files_answer place_table(const struct sfu_file *file, u64 map_st
 }
 
 /*
- * Finds the table for code of @file, or of the vDSO if @file is NULL, for a scan. Current has
- * mapped the file at @map_start, from file offset @map_offset on. If there is a table that current
- * may use, fills in @section, which the caller has zeroed, with a reference of the table.
+ * Called by a scan: finds the table for code of @file (NULL: vDSO) that current has mapped at
+ * @map_start, from file offset @map_offset on. If current may use the table, fills in @section,
+ * zeroed by the caller, with a reference of the table.
  */
 enum sfu_files_answer sfu_files_find_table(const struct file *file, u64 map_start, u64 map_offset,
 					   struct sfu_section *section)
@@ -297,7 +296,7 @@ enum sfu_files_answer sfu_files_find_table(const struct file *file, u64 map_star
 	return SFU_FILE_UNKNOWN;
 }
 
-/* Returns how many tables the shrinker may free at most, although some of them are in use. */
+/* Returns how many tables the shrinker may free at most. Some of these tables may be in use. */
 static unsigned long count_unused(struct shrinker *shrinker, struct shrink_control *sc)
 {
 	unsigned int nr = atomic_read(&files.ht.nelems), tableless = READ_ONCE(nr_tableless);
@@ -305,15 +304,12 @@ static unsigned long count_unused(struct shrinker *shrinker, struct shrink_contr
 	return nr > tableless ? nr - tableless : SHRINK_EMPTY;
 }
 
-/*
- * Removes tables that no process uses, when memory is short. Tableless files stay: they take hardly
- * any memory, and the next scan would have them converted again.
- */
+/* Shrinker: removes unused tables. Files without a table stay, because they take little memory. */
 unsigned long sfu_files_shrink(struct shrinker *shrinker, struct shrink_control *sc)
 {
 	unsigned long count;
 
-	/* This task may hold the mutex already: a task that compiles a table may reclaim memory. */
+	/* mutex_lock() may deadlock: current may hold it, if compiling a table reclaims memory. */
 	if (!mutex_trylock(&sfu_files_mutex))
 		return SHRINK_STOP;
 	count = forget_unused(sc->nr_to_scan, 0);
@@ -347,7 +343,7 @@ err_table:
 	return err;
 }
 
-/* Frees all tables. The device and all process maps are gone: only sfu_file objects hold them. */
+/* Frees all tables at unloading. The device and all maps are gone: only @files refers to tables. */
 void sfu_files_exit(void)
 {
 	shrinker_free(shrinker);

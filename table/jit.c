@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Tables for code that a process generates while it runs (JIT code), loaded with SFRAME_PROCESS. A
- * scan copies their sections to the map of the process, for code that no file describes. Walks of
- * stacks use the map.
+ * JIT tables: tables for code that a process generates while it runs (JIT code). User space loads
+ * them with the ioctl SFRAME_PROCESS. The next scan of the process's mappings makes the map that
+ * walks of stacks read, and enters the tables in it.
  *
- * A JIT table ends with its mm, so execve() ends it, too. If a part of its code is unmapped, the
- * hook of munmap() marks the table as over before other code can be mapped there. If two mappings
- * merge, the kernel reports the removal of one of them, which ends the table. SFRAME_PROCESS checks
- * that the code is mapped, and adds the table, under mmap_lock: either the check or the hook
- * detects an unmapping.
- *
- * The list of JIT tables is changed under &sfu_process.lock, and read under RCU. SFRAME_PROCESS
- * only tries to take this lock and mmap_lock: tasks of the process may hold them for ever.
+ * A JIT table ends if a part of its code is unmapped, or with its mm, for example at execve(). A
+ * process's list of JIT tables is changed under &sfu_process.lock, and read under RCU.
  */
 #include <linux/capability.h>
 #include <linux/mm.h>
@@ -25,19 +19,20 @@
 #include "table/wanted.h"
 
 /*
- * Limits for the JIT tables of one process: their number, and their part of the table memory. With
- * half, a JIT compiler with many mappings has code without rows. With twice, it may take a quarter.
+ * Limits of one process: MAX_TABLES JIT tables, and 1/MEMORY_SHARE of the memory limit of tables.
+ * If the limits were half, some code of JIT compilers with many mappings would have no table. If
+ * they were twice, one process could take a quarter of the memory limit.
  */
 #define MAX_TABLES	64
 #define MEMORY_SHARE	8
 
 /* A table for JIT code of one process, made by SFRAME_PROCESS. */
 struct jit_table {
-	struct list_head	node;	/* node in the list of the process, newest first */
-	unsigned long		start;	/* user address of the first byte of the code */
-	unsigned long		end;	/* one past the last byte of the code */
-	bool			is_over; /* set for ever when a part of the code is unmapped */
-	struct sfu_section	section; /* scans copy it to maps; refers to the compiled table */
+	struct list_head	node;	/* node in &sfu_process.jit.tables, newest first */
+	unsigned long		start;	/* user address of the first byte of the JIT code */
+	unsigned long		end;	/* user address after the last byte of the JIT code */
+	bool			is_over; /* true: code was unmapped, later scans skip the table */
+	struct sfu_section	section; /* section with the table: scans copy it to the map */
 	struct rcu_head		rcu;
 };
 
@@ -47,7 +42,10 @@ static bool has_code(const struct jit_table *jit, unsigned long start, unsigned 
 	return jit->start < end && start < jit->end;
 }
 
-/* Called if a process unmaps code: marks its JIT tables for this code, which no scan uses then. */
+/*
+ * The hook of munmap() calls this before other code can be mapped: the JIT tables of the code end.
+ * They also end if the kernel merges two mappings and removes one, though the code stays.
+ */
 void sfu_jit_unmap(struct sfu_process *process, unsigned long start, unsigned long end)
 {
 	struct jit_table *jit;
@@ -57,7 +55,7 @@ void sfu_jit_unmap(struct sfu_process *process, unsigned long start, unsigned lo
 			WRITE_ONCE(jit->is_over, true);
 }
 
-/* Frees a process's JIT tables for unmapped code, and those for code between @start and @end. */
+/* Frees a process's JIT tables whose code was unmapped, or overlaps @start up to @end. */
 void sfu_jit_forget(struct sfu_process *process, unsigned long start, unsigned long end)
 {
 	struct jit_table *jit, *next;
@@ -73,8 +71,8 @@ void sfu_jit_forget(struct sfu_process *process, unsigned long start, unsigned l
 }
 
 /*
- * Sets @section to a copy of the newest JIT table's section for code between @start and @end, with
- * references of the table. Returns false if there is none.
+ * Called by a scan: finds the newest JIT table with code from @start to @end. Copies its section to
+ * @section, and takes a reference of the table for the copy. Returns false if there is none.
  */
 bool sfu_jit_find(struct sfu_process *process, unsigned long start, unsigned long end,
 		  struct sfu_section *section)
@@ -91,7 +89,7 @@ bool sfu_jit_find(struct sfu_process *process, unsigned long start, unsigned lon
 	return false;
 }
 
-/* Returns true if the file of this code has a section or table, or a later scan may find one. */
+/* Returns true if the code of @range needs no JIT table: its file has, or may have, SFrame data. */
 static bool is_described(const struct sfu_range *range)
 {
 	return range->section.source != SFU_SOURCE_JIT_TABLE &&
@@ -99,10 +97,8 @@ static bool is_described(const struct sfu_range *range)
 }
 
 /*
- * Called if a walk has ended in code at @addr because no data describes this code. If @addr may be
- * in JIT code, stores the address and returns true: the caller requests a scan, which calls
- * sfu_jit_ask(). After a request, returns false for a second; or longer, up to a minute, if no
- * table was loaded after the last requests.
+ * Called if a walk has ended at @addr, because no rows describe this code. If it may be JIT code,
+ * stores @addr for sfu_jit_ask() and returns true: the caller then requests a scan.
  */
 bool sfu_jit_must_ask(struct sfu_process *process, struct sfu_map *map, unsigned long addr)
 {
@@ -117,7 +113,7 @@ bool sfu_jit_must_ask(struct sfu_process *process, struct sfu_map *map, unsigned
 	return true;
 }
 
-/* If a walk has ended in JIT code of current without a table, requests a table for this code. */
+/* Called after a scan: asks user space for a table if a walk has ended in JIT code without one. */
 void sfu_jit_ask(struct sfu_process *process)
 {
 	unsigned long addr = READ_ONCE(process->jit.asked_addr);
@@ -125,12 +121,13 @@ void sfu_jit_ask(struct sfu_process *process)
 	if (!addr)
 		return;
 	WRITE_ONCE(process->jit.asked_addr, 0);
+	/* Until a table is loaded, double the time between requests: maybe none can be made. */
 	process->jit.ask_wait = clamp(2 * process->jit.ask_wait, 1UL * HZ, 60UL * HZ);
 	WRITE_ONCE(process->jit.ask_at, jiffies + process->jit.ask_wait);
 	sfu_wanted_add_id(&(struct sfu_file_id){ .ino = process->number }, addr);
 }
 
-/* Returns -ESTALE if code of @jit is not mapped executable; -EEXIST if a file has rows for it. */
+/* -ESTALE: not all code of @jit is mapped executable. -EEXIST: a file's SFrame may describe it. */
 static int check_code(const struct jit_table *jit, struct mm_struct *mm, struct sfu_map *map)
 {
 	const struct vm_area_struct *vma;
@@ -149,7 +146,7 @@ static int check_code(const struct jit_table *jit, struct mm_struct *mm, struct 
 	return 0;
 }
 
-/* Returns -ENOSPC if @jit and the JIT tables that it does not replace exceed the limits. */
+/* Returns -ENOSPC if a process's JIT tables would exceed a limit once @jit replaces older ones. */
 static int check_limits(const struct jit_table *jit, const struct sfu_process *process)
 {
 	unsigned long size = jit->section.table->size;
@@ -166,8 +163,8 @@ static int check_limits(const struct jit_table *jit, const struct sfu_process *p
 }
 
 /*
- * Removes the JIT tables for the code of @jit, and adds @jit if it has a section. Walks use the old
- * map of the process until a scan, which the next sample requests.
+ * Removes a process's JIT tables for the code of @jit, and adds @jit if it has a table. Returns 0;
+ * -EAGAIN if another task holds &sfu_process.lock or, for writing, mmap_lock; or another error.
  */
 static int replace(struct sfu_process *process, struct mm_struct *mm, struct jit_table *jit)
 {
@@ -175,14 +172,17 @@ static int replace(struct sfu_process *process, struct mm_struct *mm, struct jit
 	struct sfu_map *map;
 	int err = -EAGAIN;
 
+	/* Only try to take the two locks: tasks of the process may hold them for ever. */
 	if (!mutex_trylock(&process->lock))
 		return err;
+	/* Check and add @jit under mmap_lock: the hook of a later munmap() then finds @jit. */
 	if (!mmap_read_trylock(mm))
 		goto out;
 	map = sfu_process_get_map(process);
 	err = is_table ? check_code(jit, mm, map) ?: check_limits(jit, process) : 0;
 	if (!err) {
 		sfu_jit_forget(process, jit->start, jit->end);
+		/* Let the next sample request a scan. Until this scan, walks use the old tables. */
 		process->quota.wait = 0;
 		WRITE_ONCE(process->quota.sample_at, 0);
 		if (map)
@@ -200,7 +200,7 @@ out:
 	return err;
 }
 
-/* Compiles the section of @source for @jit. Returns 0, or an error; -ENOSPC may lack a message. */
+/* Compiles the section of @source into the table of @jit. Returns 0, or an error. */
 static int compile_for(struct jit_table *jit, struct sfu_table_source *source, bool is_of_user)
 {
 	struct sfu_table *table;
@@ -210,7 +210,7 @@ static int compile_for(struct jit_table *jit, struct sfu_table_source *source, b
 	table = sfu_table_compile(source);
 	if (IS_ERR(table))
 		return PTR_ERR(table);
-	/* Refuse a table above the limit of one process before other tables are removed for it. */
+	/* If the table alone exceeds a process's memory limit, fail, and remove no other table. */
 	if (table->size <= sfu_limit_bytes() / MEMORY_SHARE)
 		err = sfu_files_make_room(source);
 	if (err) {
@@ -222,14 +222,13 @@ static int compile_for(struct jit_table *jit, struct sfu_table_source *source, b
 	return sfu_table_use(table, 0, is_of_user, &jit->section) ? 0 : -ENOSPC;
 }
 
-/* Replaces the JIT tables for the code of @load by a new table, or only removes them. */
 static int load_for(struct sfu_process *process, struct mm_struct *mm, bool is_of_user,
 		    const struct sframe_process *load, struct sfu_table_source *source)
 {
 	struct jit_table *jit;
 	int err = 0;
 
-	/* SFRAME_PROCESS without code only removes the request that read() has returned. */
+	/* User space gave no code: add no table. sfu_jit_load() has already removed the request. */
 	if (!load->text_size)
 		return 0;
 	jit = kzalloc_obj(*jit, GFP_KERNEL_ACCOUNT);
@@ -253,9 +252,8 @@ static int load_for(struct sfu_process *process, struct mm_struct *mm, bool is_o
 }
 
 /*
- * SFRAME_PROCESS: replaces the JIT tables of a process for the code of @load by the table of
- * @source, or only removes them if @source has no section. Removes the request for the process.
- * Returns 0, or an error that include/uapi/sframe_unwind.h lists.
+ * The ioctl SFRAME_PROCESS: removes a process's JIT tables for the code of @load, and adds a table
+ * if @source has a section. Also removes the request for a JIT table for this process.
  */
 int sfu_jit_load(const struct sframe_process *load, struct sfu_table_source *source)
 {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Limits the memory of all tables. Tables that processes of users other than root use take at most
- * half of the limit, even if root owns the files. So these users cannot use up the memory for
- * tables of root's programs.
+ * Limits the memory of all tables. Tables in use by processes of users other than root may take up
+ * to half of the limit, even if root owns the files. The rest is left for root's programs.
  */
 #define pr_fmt(fmt) "sframe_unwind: " fmt
 
@@ -18,39 +17,40 @@ MODULE_PARM_DESC(table_memory, "MiB that tables may take; 0: an eighth of the me
 /* Size in bytes of all tables that processes of users other than root use. */
 static atomic_long_t bytes_of_users;
 
-/*
- * Returns the maximum size of all tables, in bytes. With a quarter of the memory, unused tables
- * would compete with the page cache. With a sixteenth, a machine with 2 GiB would have no room for
- * the tables of a browser.
- */
+/* Returns the limit of all tables in bytes: table_memory or, if that is 0, an eighth of the RAM. */
 unsigned long sfu_limit_bytes(void)
 {
 	unsigned long mib = READ_ONCE(sfu_table_memory);
 
+	/*
+	 * With a quarter of the memory, unused tables would compete with the page cache. With a
+	 * sixteenth, a machine with 2 GiB would have no room for the tables of a browser.
+	 */
 	return mib ? mib << 20 : (totalram_pages() / 8) << PAGE_SHIFT;
 }
 
-/* Returns true if a table of @size bytes fits into the half of the limit for non-root users. */
+/* Returns true if the limit for users other than root has room for a table of @size bytes. */
 bool sfu_limit_has_room_for_users(unsigned long size)
 {
 	return atomic_long_read(&bytes_of_users) + size <= sfu_limit_bytes() / 2;
 }
 
 /*
- * Counts one more section that uses the table in a process of a user other than root. Returns false
- * if the table does not fit into half of the limit. The first section adds the size of the table,
- * and the last one subtracts it. If two tasks both count a first section, one subtracts it again.
+ * Called before a section uses @table in a process whose user is not root. Returns false if tables
+ * of such processes would take more than half of the memory limit: the other half is for root.
  */
 bool sfu_limit_add_user_range(struct sfu_table *table)
 {
 	if (atomic_inc_not_zero(&table->nr_user_ranges))
 		return true;
+	/* No section in a non-root process uses @table yet: add the size of @table. */
 	if (atomic_long_add_return(table->size, &bytes_of_users) > sfu_limit_bytes() / 2) {
 		atomic_long_sub(table->size, &bytes_of_users);
 		WRITE_ONCE(table->was_refused, true);
 		pr_warn_once("users other than root have tables of half of table_memory in use\n");
 		return false;
 	}
+	/* If another task has added the size of @table at the same time, subtract it again. */
 	if (atomic_inc_return(&table->nr_user_ranges) > 1)
 		atomic_long_sub(table->size, &bytes_of_users);
 	return true;

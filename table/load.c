@@ -27,7 +27,7 @@ static int check_segments(struct sfu_table_source *source)
 	return 0;
 }
 
-/* Sets @id to the identity of the file. Fails if the file has changed since user space read it. */
+/* Sets @id to the identity of a file. Fails if it may have changed since user space read it. */
 static int identify(struct sfu_table_source *source, struct sfu_file_id *id)
 {
 	int err = sfu_file_id_get(source->inode, id);
@@ -46,7 +46,7 @@ static int identify(struct sfu_table_source *source, struct sfu_file_id *id)
 	return 0;
 }
 
-/* Returns a table for the section, shared or new, with a reference; or an error. */
+/* Returns a table with a reference: of a file with an equal section, or a new one; or an error. */
 static struct sfu_table *get_table(struct sfu_table_source *source)
 {
 	struct sfu_table_key key;
@@ -97,15 +97,13 @@ static int add_file(struct sfu_table_source *source, const struct sfu_file_id *i
 }
 
 /*
- * Loads the table of a file or of the vDSO, in place of the table that the file has. The caller
- * holds a reference of the inode, if there is one. Returns 0; or, with a message, -ESTALE or
- * -EAGAIN if the file has changed, or may change; -EOPNOTSUPP if its file system may leave ctime as
- * it is after a change; -EBADMSG if the section has a defect; -EINVAL; -ENOSPC; -ENOMEM; or -EINTR.
- * May sleep.
+ * Loads the table of a file or the vDSO, in place of its old table. Without a section, records that
+ * the file has no table. The caller holds a reference of @source->inode (NULL: vDSO). Returns 0, or
+ * an error of the ioctl SFRAME_LOAD.
  */
 int sfu_load_table(struct sfu_table_source *source)
 {
-	struct sfu_file_id id = {};	/* zeros identify the vDSO */
+	struct sfu_file_id id = {};	/* all zeros: identity of the vDSO, which has no inode */
 	int err = check_segments(source);
 
 	if (!err && source->inode)
@@ -117,8 +115,9 @@ int sfu_load_table(struct sfu_table_source *source)
 	if (err == -ENOMEM)
 		sfu_table_refuse(source, err, "no memory for the table");
 	/*
-	 * If the section is refused, the request stays, so that the converter tries again. If the
-	 * file has changed, the request goes: scans request a table for its new identity.
+	 * Remove the request for this table, but keep it if the section was refused: the program
+	 * that made the section may try again. After -ESTALE (the file has changed), a later scan
+	 * requests a new table.
 	 */
 	if (!err || err == -ESTALE || !source->bytes)
 		sfu_wanted_answer(&id);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Tables: compiled SFrame sections in kernel memory. Compilation checks each function and each row,
- * and its result never changes. Each file, each section of a process map and each JIT table holds a
- * reference of its table. Walks of stacks use a table while they hold the map.
+ * Tables: compiled SFrame sections in kernel memory, which never change. Walks of stacks take no
+ * reference of a table. RCU keeps the process's map and its tables in memory during a walk.
  */
 #include <linux/mm.h>
 #include <linux/random.h>
@@ -14,10 +13,10 @@
 #include "table/internal.h"
 #include "walk/row_cache.h"
 
-/* Bytes that are hashed or copied before other tasks may run. With more, they wait longer. */
+/* Bytes hashed or copied between calls of cond_resched(). With more, other tasks wait longer. */
 #define BYTES_AT_ONCE	SZ_1M
 
-/* Tables that files can share, by &sfu_table.key. Tables for JIT code are not in here. */
+/* Hash table of the tables of files, by &sfu_table.key: files with equal sections share a table. */
 static struct rhashtable tables;
 static siphash_key_t hash_keys[2];
 
@@ -51,7 +50,7 @@ void sfu_table_put_ref(struct sfu_table *table)
 	call_rcu(&table->rcu, free_table_rcu);
 }
 
-/* Takes references for @section, a copy of a section that keeps its own until this returns. */
+/* Takes a reference of the table for @section, a copy of a section that keeps its own reference. */
 void sfu_table_get(const struct sfu_section *section)
 {
 	if (!section->table)
@@ -71,8 +70,8 @@ void sfu_table_put(const struct sfu_section *section)
 }
 
 /*
- * Makes @section use @table: the section gets the caller's reference. @bias is user address minus
- * linked address. Returns false, and drops the reference, if non-root users are at their limit.
+ * Lets @section of a process use @table, and gives it the caller's reference of @table. Puts the
+ * reference and returns false if the memory limit of non-root users (@is_of_user) has no room.
  */
 bool sfu_table_use(struct sfu_table *table, u64 bias, bool is_of_user, struct sfu_section *section)
 {
@@ -122,7 +121,7 @@ static int check_header(struct sfu_table_source *source, struct sframe_reader *r
 	return 0;
 }
 
-/* Turns an error of a pass over the section into an error of the ioctl, with a message. */
+/* Turns an error of the compilation into an error of the ioctl, with a message for user space. */
 static int check_pass(struct sfu_table_source *source, const struct sframe_compile *compile,
 		      int err)
 {
@@ -134,7 +133,7 @@ static int check_pass(struct sfu_table_source *source, const struct sframe_compi
 				sframe_defects[compile->rd->defect].text);
 }
 
-/* Frees the unused end of an array: replaces it by a copy of its first @size bytes. */
+/* Replaces an array by a copy of its first @size bytes: compilation has left the end unused. */
 static int trim(void *array, size_t size)
 {
 	void **from = array, *to = kvmalloc(size, GFP_KERNEL_ACCOUNT);
@@ -168,7 +167,7 @@ static int pack_rows(struct sfu_table *table)
 	return 0;
 }
 
-/* Second pass over the section: allocates and fills the arrays of its compiled form, @table. */
+/* Allocates and fills the arrays of @table. The first pass over the section has measured them. */
 static int compile_functions(struct sfu_table_source *source, struct sframe_compile *compile,
 			     struct sfu_table *table)
 {
@@ -191,7 +190,7 @@ static int compile_functions(struct sfu_table_source *source, struct sframe_comp
 	return err ?: pack_rows(table);
 }
 
-/* Compiles the section of @source: a new table with one reference, or an error with a message. */
+/* Compiles the section of @source. Returns a new table with one reference, or an ERR_PTR(). */
 struct sfu_table *sfu_table_compile(struct sfu_table_source *source)
 {
 	struct sframe_reader rd = {
@@ -256,9 +255,8 @@ static u64 hash_bytes(const void *bytes, size_t len, const siphash_key_t *key)
 }
 
 /*
- * Returns the table that other files with an equal section share, with a reference; or NULL. Sets
- * @key, with hashes of the section. Equal hashes can be taken as equal contents: the hash keys are
- * unknown to user space, so nobody can construct a collision.
+ * Returns a file's table that was made from a section equal to that of @source, with a reference;
+ * or NULL. Sets @key to the hashes, address and length of the section.
  */
 struct sfu_table *sfu_table_find_same(const struct sfu_table_source *source,
 				      struct sfu_table_key *key)
@@ -271,20 +269,21 @@ struct sfu_table *sfu_table_find_same(const struct sfu_table_source *source,
 		.addr = source->addr,
 		.len = source->len,
 	};
+	/* Equal hashes count as equal sections: without hash_keys, nobody finds a collision. */
 	table = rhashtable_lookup_fast(&tables, key, table_params);
 	if (table)
 		refcount_inc(&table->refs);
 	return table;
 }
 
-/* Makes a table shared: sfu_table_find_same() finds it from now on. Returns 0, or -ENOMEM. */
+/* Lets other files share @table if an equal section is loaded for them. Returns 0, or -ENOMEM. */
 int sfu_table_share(struct sfu_table *table, const struct sfu_table_key *key)
 {
 	table->key = *key;
 	return rhashtable_insert_fast(&tables, &table->node, table_params) ? -ENOMEM : 0;
 }
 
-/* Called if a file loses its table. A table that no file has any more can no longer be shared. */
+/* Puts a file's reference of its table. After the last file, no new file can share the table. */
 void sfu_table_leave(struct sfu_table *table)
 {
 	if (!--table->nr_files)
@@ -298,7 +297,10 @@ int sfu_table_init(void)
 	return rhashtable_init(&tables, &table_params);
 }
 
-/* No file and no process map refers to a table now. rcu_barrier() waits for free_table_rcu(). */
+/*
+ * Called at unloading. No file and no map of a process refers to a table any more. But RCU may
+ * still have to call free_table_rcu(), which is code of the module. rcu_barrier() waits for this.
+ */
 void sfu_table_exit(void)
 {
 	rcu_barrier();

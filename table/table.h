@@ -21,65 +21,70 @@ struct sfu_process;
 struct sfu_section;
 
 /*
- * A compiled SFrame section in kernel memory, made by sfu_table_compile(). A walk (the unwinding of
- * one stack) reads only the members before @key, which are constant. Files with equal sections
- * share one table. A table for JIT code belongs to one process.
+ * A compiled SFrame section. Walks of stacks read only the members before @key, which are constant.
+ * Files with equal sections share one table. A table for JIT code belongs to one process.
  */
 struct sfu_table {
-	struct sframe_compiled	compiled;	/* finds the number of the row for each address */
-	const u64		*packed_rows;	/* all rows in packed form, by row number */
-	u64			number;		/* identifies the table's rows in row caches */
-	u64			key_base;	/* linked address + @key_base = key in row caches */
+	struct sframe_compiled	compiled;	/* maps each address of code to a row number */
+	const u64		*packed_rows;	/* packed form of each row, by row number */
+	u64			number;		/* unique: identifies this table in row caches */
+	/* random; added to the linked address of a row's code, gives its key in row caches */
+	u64			key_base;
 	struct sfu_table_key {
 		u64		hash[2];	/* two keyed hashes of the section's bytes */
 		u64		addr;		/* linked address of the section */
 		u64		len;		/* length of the section in bytes */
 	} key;
 	struct rhash_head	node;		/* node in the hash table of shared tables */
-	refcount_t		refs;		/* references by files, map sections, JIT tables */
-	unsigned int		nr_files;	/* files that share this table */
-	atomic_t		nr_user_ranges;	/* how many sections of non-root users use it */
-	bool			was_refused;	/* set for ever if refused to a non-root user */
+	refcount_t		refs;		/* references by files, process maps, JIT tables */
+	unsigned int		nr_files;	/* number of files that share this table */
+	atomic_t		nr_user_ranges;	/* how many sections in non-root processes use it */
+	bool			was_refused;	/* true if non-root users' limit ever refused it */
 	unsigned long		size;		/* memory that the table takes, in bytes */
 	u32			nr_functions;	/* number of functions in the section */
 	struct rcu_head		rcu;
 };
 
-/* The SFrame section that the ioctl SFRAME_LOAD or SFRAME_PROCESS loads, and a text for users. */
+/* The section that the ioctl SFRAME_LOAD or SFRAME_PROCESS loads, and the error text it returns. */
 struct sfu_table_source {
 	struct inode			*inode;		/* file's inode; NULL: vDSO or JIT code */
-	struct sfu_file_id		id;		/* size and ctime when the file was read */
-	void				*bytes;		/* bytes of the section; NULL: no table */
+	/* two members are used: @size and @changed of the file before user space read the file */
+	struct sfu_file_id		id;
+	void				*bytes;		/* SFrame section; NULL: there is none */
 	u64				len;		/* length of the section in bytes */
 	u64				addr;		/* linked address of the section */
-	const struct sframe_segment	*segments;	/* executable segments of the file */
+	const struct sframe_segment	*segments;	/* executable PT_LOAD headers of the file */
 	unsigned int			nr_segments;
 	u64				text_start;	/* first address of the JIT code */
 	u64				text_end;	/* end of the JIT code; 0: no JIT code */
-	char				message[200];	/* text for users: why section is refused */
+	char				message[200];	/* tells users why the table is refused */
 };
 
 /*
- * Maximum of files remembered as having no table; users can create any number of files. With twice
- * as many, they take 4 MiB. With half, programs of a large build are converted again and again.
+ * Maximum of remembered files without a table: users can create any number of files. With half,
+ * user space tries again and again to make tables for the files of a large build. With twice, the
+ * remembered files take 4 MiB.
  */
 #define SFU_FILES_MAX_TABLELESS	(16U << 10)
 
-/* What sfu_files_find_table() has found out about the table of a file. */
+/* The answers of sfu_files_find_table(), which a scan calls to find the table of a mapped file. */
 enum sfu_files_answer {
 	SFU_FILE_HAS_TABLE,
-	SFU_FILE_UNKNOWN,	/* no table was loaded for the file yet: request one */
-	SFU_FILE_TABLELESS,	/* the file is known to have no table */
-	SFU_FILE_NO_ROOM,	/* non-root users have no memory left for the table now */
+	SFU_FILE_UNKNOWN,	/* no table is loaded for the file: the scan requests one */
+	SFU_FILE_TABLELESS,	/* the file is known to have no table for this code */
+	SFU_FILE_NO_ROOM,	/* the table would exceed the memory limit of non-root users */
 };
 
-/* Increased when scans may find new tables. A process with an older map is scanned at a sample. */
+/*
+ * Increased if a new scan of a process may find or request tables that older scans could not, for
+ * example after a table was loaded. The next sample that finds no row then requests a scan.
+ */
 extern atomic_t sfu_table_generation;
 
 /* The module parameter table_memory: MiB that all tables may take; 0: an eighth of the memory. */
 extern unsigned int sfu_table_memory;
 
-/* These functions are called in task context, and may sleep. */
+/* Functions that load, list or remove tables are called in task context, and may sleep. */
 int sfu_load_table(struct sfu_table_source *source);
 int sfu_jit_load(const struct sframe_process *load, struct sfu_table_source *source);
 unsigned long sfu_limit_bytes(void);
@@ -93,21 +98,21 @@ void sfu_files_exit(void);
 int sfu_device_init(void);
 void sfu_device_exit(void);
 
-/* These functions are called when current scans its own mappings. */
+/* These functions are called by scans, in task context. A scan reads the mappings of current. */
 enum sfu_files_answer sfu_files_find_table(const struct file *file, u64 map_start, u64 map_offset,
 					   struct sfu_section *section);
 void sfu_table_get(const struct sfu_section *section);
 void sfu_jit_ask(struct sfu_process *process);
 
-/* May be called in any context but NMI. */
+/* sfu_table_put() may be called in any context but NMI. */
 void sfu_table_put(const struct sfu_section *section);
 
-/* For these, the caller holds &sfu_process.lock, or is about to free the struct sfu_process. */
+/* Callers of sfu_jit_find() and sfu_jit_forget() hold &sfu_process.lock, or free @process. */
 bool sfu_jit_find(struct sfu_process *process, unsigned long start, unsigned long end,
 		  struct sfu_section *section);
 void sfu_jit_forget(struct sfu_process *process, unsigned long start, unsigned long end);
 
-/* These functions are called under RCU, and sfu_jit_must_ask() also in NMI. */
+/* Called under RCU: sfu_jit_must_ask() in any context, NMI included; sfu_jit_unmap() in a task. */
 bool sfu_jit_must_ask(struct sfu_process *process, struct sfu_map *map, unsigned long addr);
 void sfu_jit_unmap(struct sfu_process *process, unsigned long start, unsigned long end);
 

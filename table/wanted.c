@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The queue of requests for tables: for files that sampled processes have mapped, and for processes
- * with code that no file describes (JIT code).
+ * The queue of requests for tables: for files that sampled processes have mapped, and for JIT code.
+ * Scans of processes add requests while a program has the device open to read and answer them.
  *
- * A scan of a process adds requests if a program reads the device. A request holds no reference of
- * a file or mm, because then the file system could not be unmounted. The request names a process
- * and an address in it, where read() finds the file. If the file is not there any more, the next
- * process that maps the file adds a request again.
+ * A request names a process and an address, where read() of the device looks for the file. It holds
+ * no reference of a file or mm, which would keep a file system from being unmounted.
  */
 #include <linux/cred.h>
 #include <linux/fs.h>
@@ -26,32 +24,41 @@
 #include "table/table.h"
 #include "table/wanted.h"
 
-/*
- * Maximum of requests for tables: of all, and of one user other than root. With half, a large build
- * needs more scans until all its programs have tables. With twice, the queue takes 1.5 MB.
- */
+/* Maximum of unanswered requests of all users. With twice, they would take 1.5 MB. */
 #define MAX_WANTED	4096
+
+/*
+ * Maximum of unanswered requests of one user other than root. With half, a large build would need
+ * more scans until all its programs have tables.
+ */
 #define MAX_OF_OWNER	(MAX_WANTED / 4)
 
-/* Users whose UIDs have equal hashes share a counter of requests. With one bit less, more do. */
+/* Users whose UIDs have equal hashes share a limit of requests. With fewer bits, more users do. */
 #define OWNER_BITS	6
 
-/* To serve users in turn, read() looks at so many last requests. With fewer, users wait longer. */
+/*
+ * read() counts each user's requests among the last MAX_GIVEN that it returned and that have no
+ * answer yet. The user with the fewest is served next. If MAX_GIVEN were half, read() would forget
+ * sooner whom it has served: with many users, some would wait longer.
+ */
 #define MAX_GIVEN	16
 
-/* How often read() tries to take the mmap_lock of a process. With half, more requests are lost. */
+/*
+ * read() tries to take mmap_lock of the process that a request names. If MAX_TRIES tries fail,
+ * RETRY_MS ms apart, it removes the request. With half as many tries, more requests are lost.
+ */
 #define MAX_TRIES	8
 #define RETRY_MS	20
 
 /* A request for the table of a file, or for a table for the JIT code of one process. */
 struct wanted {
 	struct hlist_node	node;	/* node in the hash table of all requests */
-	struct list_head	list;	/* node in @queue, in @later, or in the list of a reader */
-	struct sfu_file_id	id;	/* the file; for JIT code, @ino is &sfu_process.number */
-	kuid_t			owner;	/* user who is charged for the request */
+	struct list_head	list;	/* node in the list @queue, @later, or @given of a reader */
+	struct sfu_file_id	id;	/* identity of the file, or of the process with JIT code */
+	kuid_t			owner;	/* user whose limit of requests includes this one */
 	struct pid		*pid;	/* process that has mapped the file or the JIT code */
 	unsigned long		addr;	/* address of the code in the process @pid */
-	unsigned int		nr_tries; /* failed attempts to take mmap_lock */
+	unsigned int		nr_tries; /* how often read() failed to take mmap_lock of @pid */
 };
 
 DECLARE_WAIT_QUEUE_HEAD(sfu_wanted_wait);
@@ -60,12 +67,12 @@ DECLARE_WAIT_QUEUE_HEAD(sfu_wanted_wait);
 static DEFINE_SPINLOCK(wanted_lock);
 static DEFINE_HASHTABLE(all, 8);
 static LIST_HEAD(queue);	/* requests that read() may return now */
-static LIST_HEAD(later);	/* requests that retry() moves back to @queue */
+static LIST_HEAD(later);	/* requests that wait until retry() moves them back to @queue */
 static unsigned int nr_wanted;
 static unsigned int nr_of_owners[1 << OWNER_BITS];
-static unsigned int nr_readers;	/* open files that may read the device */
+static unsigned int nr_readers;	/* how many times the device is open for reading requests */
 
-/* Returns the request for JIT code, or for a file even if its content has changed; or NULL. */
+/* Returns the request for JIT code or for a file, whatever the file's content; NULL: none. */
 static struct wanted *find_wanted(const struct sfu_file_id *id)
 {
 	struct wanted *wanted;
@@ -101,29 +108,20 @@ static void forget_wanted(struct wanted *wanted)
 	kfree(wanted);
 }
 
-/*
- * Sets @id to the identity of a file. Returns false if read() must not open the file.
- *
- * A file that is not regular, such as a device, may change its state when it is opened. A file on
- * FUSE is refused by sfu_file_id_get(), because read() would wait for the user's program that
- * serves it. Before 6.8, a file mapped from an overlay has its path in the overlay, and opening it
- * may read layers on FUSE. So a file in an overlay that a user has mounted is refused, too.
- */
+/* Sets @id to the identity of a file. Returns false if read() must not open the file. */
 static bool may_be_given(const struct file *file, struct sfu_file_id *id)
 {
 	const struct super_block *sb = file->f_path.dentry->d_sb;
 
+	/* Regular files only: read() opens the file, and to open a device may change its state. */
 	return S_ISREG(file_inode(file)->i_mode) &&
+	       /* Before 6.7, opening a file of a user's overlay may read a layer on FUSE. */
 	       (sb == file_inode(file)->i_sb || sb->s_user_ns == &init_user_ns) &&
+	       /* Also refuses files on FUSE: opening one may wait for a user's program. */
 	       !sfu_file_id_get(file_inode(file), id);
 }
 
-/*
- * Returns the user who is charged for the requests and tables of a task with these credentials. In
- * a user namespace, one user may have thousands of UIDs. All of them are charged to the user who
- * has made the outermost namespace or, if this is root, to the UID that root of the namespace (of
- * the container) has outside. If this is UID 0, too, each UID is charged for itself.
- */
+/* Returns the user in whose limits the requests and tables of a task with @cred count. */
 static kuid_t owner_of(const struct cred *cred)
 {
 	struct user_namespace *ns = cred->user_ns;
@@ -131,15 +129,21 @@ static kuid_t owner_of(const struct cred *cred)
 
 	if (ns == &init_user_ns)
 		return cred->uid;
+	/*
+	 * In user namespaces, one user may have thousands of UIDs. All of them count for the user
+	 * who has made the outermost namespace below the initial one.
+	 */
 	while (ns->parent != &init_user_ns)
 		ns = ns->parent;
 	if (!uid_eq(ns->owner, GLOBAL_ROOT_UID))
 		return ns->owner;
+	/* Root made @ns (a container): return the host's UID to which UID 0 of @ns is mapped. */
 	root = make_kuid(ns, 0);
+	/* If UID 0 of @ns is not mapped, or is the host's UID 0, return the task's own UID. */
 	return uid_valid(root) && !uid_eq(root, GLOBAL_ROOT_UID) ? root : cred->uid;
 }
 
-/* Returns true if a user other than root is charged for a task with these credentials. */
+/* Returns true if requests and tables of a task with @cred count in limits of non-root users. */
 bool sfu_wanted_is_of_user(const struct cred *cred)
 {
 	return !uid_eq(owner_of(cred), GLOBAL_ROOT_UID);
@@ -151,8 +155,8 @@ bool sfu_wanted_has_reader(void)
 }
 
 /*
- * Adds a request for a file that current has mapped, or for JIT code of current. Does nothing if
- * there is such a request, the queue is full, or a user other than root has too many requests.
+ * Requests a table for a file that current has mapped, or for JIT code of current. Does nothing if
+ * there is such a request or no reader, the queue is full, or a user other than root has too many.
  */
 void sfu_wanted_add_id(const struct sfu_file_id *id, unsigned long addr)
 {
@@ -187,7 +191,7 @@ void sfu_wanted_add(const struct file *file, unsigned long addr)
 		sfu_wanted_add_id(&id, addr);
 }
 
-/* Removes the request for a file, whatever its content is now, or for JIT code of a process. */
+/* Removes the request, if any, for JIT code or for a file, even if the file has changed since. */
 void sfu_wanted_answer(const struct sfu_file_id *id)
 {
 	struct wanted *wanted;
@@ -199,13 +203,14 @@ void sfu_wanted_answer(const struct sfu_file_id *id)
 	spin_unlock(&wanted_lock);
 }
 
-/* Called by open() for reading. A process that lacks tables is scanned again at its next sample. */
+/* Called when a program opens the device to read requests for tables. */
 void sfu_wanted_open(struct sfu_wanted_reader *reader)
 {
 	INIT_LIST_HEAD(&reader->given);
 	spin_lock(&wanted_lock);
 	nr_readers++;
 	spin_unlock(&wanted_lock);
+	/* Scans without a reader add no request: a sample that finds no row asks for a new scan. */
 	atomic_fetch_inc_release(&sfu_table_generation);
 }
 
@@ -219,14 +224,14 @@ void sfu_wanted_close(struct sfu_wanted_reader *reader)
 	list_splice_tail(&reader->given, &queue);
 	list_splice_tail_init(&later, &queue);
 	nr_readers--;
-	/* cond_resched_lock() may drop the lock: a new reader then gets the other requests. */
+	/* If no reader is left, remove all requests. If one opens meanwhile, leave it the rest. */
 	while (!nr_readers && !list_empty(&queue)) {
 		forget_wanted(list_first_entry(&queue, struct wanted, list));
 		cond_resched_lock(&wanted_lock);
 	}
 	spin_unlock(&wanted_lock);
 	wake_up_interruptible(&sfu_wanted_wait);
-	/* After close(), the module may be unloaded: retry_work must not run any more. */
+	/* After close(), the module may be unloaded: cancel a queued retry(), do its work now. */
 	cancel_delayed_work_sync(&retry_work);
 	retry(NULL);
 }
@@ -237,10 +242,9 @@ bool sfu_wanted_is_empty(void)
 }
 
 /*
- * Returns the mm of a process after mmgrab(), or NULL. Sets @is_of_user if a user other than root
- * is charged for the process. After mmget(), the caller's mmput() might have to remove the
- * mappings, and wait for file systems. A process that ends removes them under mmap_lock, so this
- * lock is enough.
+ * Returns the mm of a process with a reference by mmgrab(), or NULL. Sets @is_of_user to true if
+ * the process's tables count in limits of users other than root. mmgrab() does not keep the
+ * mappings: a process that ends removes them under mmap_lock, so the caller reads them under it.
  */
 struct mm_struct *sfu_wanted_grab_mm(struct pid *pid, bool *is_of_user)
 {
@@ -251,10 +255,11 @@ struct mm_struct *sfu_wanted_grab_mm(struct pid *pid, bool *is_of_user)
 	first = pid_task(pid, PIDTYPE_TGID);
 	if (!first)
 		return NULL;
-	/* The first thread may have ended: then it has no mm, but other threads have. */
+	/* The first thread may have ended: then it has no mm, but other threads may. */
 	for_each_thread(first, task) {
 		task_lock(task);
 		mm = task->flags & PF_KTHREAD ? NULL : task->mm;
+		/* Not mmget(): the last mmput() removes all mappings and waits for file systems. */
 		if (mm)
 			mmgrab(mm);
 		task_unlock(task);
@@ -265,7 +270,7 @@ struct mm_struct *sfu_wanted_grab_mm(struct pid *pid, bool *is_of_user)
 	return mm;
 }
 
-/* Returns the file of a request, with a reference; NULL: unmapped; -EAGAIN: mmap_lock is held. */
+/* Returns a request's file with a reference; NULL: not mapped now; -EAGAIN: mmap_lock is held. */
 static struct file *find_file(const struct wanted *wanted)
 {
 	bool is_of_user;
@@ -291,14 +296,14 @@ out:
 	return file;
 }
 
-/* Keeps a request from being read until retry() runs, RETRY_MS later. */
+/* Moves a request to @later: read() does not return it until retry() runs, RETRY_MS later. */
 static void retry_later(struct wanted *wanted)
 {
 	list_move_tail(&wanted->list, &later);
 	schedule_delayed_work(&retry_work, msecs_to_jiffies(RETRY_MS));
 }
 
-/* Returns how many of the last MAX_GIVEN requests that @reader has got are charged to @owner. */
+/* Counts requests of user @owner among the MAX_GIVEN unanswered ones that @reader read last. */
 static unsigned int nr_given(const struct sfu_wanted_reader *reader, kuid_t owner)
 {
 	unsigned int nr = 0, left = MAX_GIVEN;
@@ -313,9 +318,8 @@ static unsigned int nr_given(const struct sfu_wanted_reader *reader, kuid_t owne
 }
 
 /*
- * Returns the first request of the user for whom @reader has got the fewest requests lately: the
- * requests of one user, maybe thousands, must not delay other users. Requests for files that have
- * just changed wait, because their tables would be refused.
+ * Returns the request that @reader gets next, or NULL. Prefers the user with the lowest nr_given(),
+ * so thousands of requests of one user do not delay other users.
  */
 static struct wanted *next_of_queue(const struct sfu_wanted_reader *reader)
 {
@@ -323,6 +327,10 @@ static struct wanted *next_of_queue(const struct sfu_wanted_reader *reader)
 	unsigned int nr, fewest = UINT_MAX;
 
 	list_for_each_entry_safe(wanted, next, &queue, list) {
+		/*
+		 * The file has just changed. Another change may still leave the same ctime, so a
+		 * table would be refused now: let the request wait.
+		 */
 		if (sfu_file_id_has_just_changed(&wanted->id)) {
 			retry_later(wanted);
 			continue;
@@ -339,9 +347,8 @@ static struct wanted *next_of_queue(const struct sfu_wanted_reader *reader)
 }
 
 /*
- * Called if read() has not found the file of a request. If mmap_lock was held, read() tries again
- * later. Otherwise the process has ended, or has unmapped the file: the request is removed, and
- * other processes that map the file request the table at their next scan.
+ * Called if read() has not found the file of a request. Removes the request, but not before read()
+ * has tried MAX_TRIES times if another task held mmap_lock (@was_locked).
  */
 static void postpone(const struct wanted *copy, bool was_locked)
 {
@@ -353,6 +360,7 @@ static void postpone(const struct wanted *copy, bool was_locked)
 		retry_later(wanted);
 	} else if (wanted) {
 		forget_wanted(wanted);
+		/* The next scan of a process that maps the file adds the request again. */
 		atomic_fetch_inc_release(&sfu_table_generation);
 	}
 	spin_unlock(&wanted_lock);
@@ -389,7 +397,7 @@ bool sfu_wanted_take(struct sfu_wanted_reader *reader, struct sfu_wanted_file *t
 	}
 }
 
-/* Moves a request that read() could not return back to the head of the queue. */
+/* Puts a request back at the head of the queue, because read() could not return it. */
 void sfu_wanted_give_back(const struct sfu_file_id *id)
 {
 	struct wanted *wanted;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The queue of requests for unwind tables, which the device returns. See table/wanted.c. */
+/* Requests for unwind tables. Programs read() the requests from the device. See table/wanted.c. */
 #ifndef SFU_WANTED_H
 #define SFU_WANTED_H
 
@@ -15,23 +15,23 @@ struct pid;
 
 /* An open file of /dev/sframe_unwind, from which a program reads requests for tables. */
 struct sfu_wanted_reader {
-	struct list_head	given;	/* requests that it has read, but not answered yet */
+	struct list_head	given;	/* requests read from this open file, not answered yet */
 };
 
-/* A request for a table that read() of the device is about to return. */
+/* A request that read() of the device is about to return: a file or JIT code needs a table. */
 struct sfu_wanted_file {
 	struct file		*file;	/* file without a table, with a reference; NULL: JIT code */
-	struct sfu_file_id	id;	/* identity; for JIT code, @ino is &sfu_process.number */
+	struct sfu_file_id	id;	/* identity of the file, or of the process with JIT code */
 	pid_t			pid;	/* PID in current's PID namespace; 0: not visible there */
 	unsigned long		addr;	/* address of the code in the process @pid */
 };
 
 extern wait_queue_head_t sfu_wanted_wait;
 
-/* May be called in any context, NMI included. */
+/* sfu_wanted_has_reader() may be called in any context, NMI included. */
 bool sfu_wanted_has_reader(void);
 
-/* These functions are called in task context, and may sleep. */
+/* Functions that add, return or remove requests are called in task context, and may sleep. */
 bool sfu_wanted_is_of_user(const struct cred *cred);
 void sfu_wanted_add(const struct file *file, unsigned long addr);
 void sfu_wanted_add_id(const struct sfu_file_id *id, unsigned long addr);
