@@ -2,10 +2,7 @@
 /* Finds the call instruction before a return address, and the function that the call enters. */
 #include "walk/walk.h"
 
-/*
- * Sets @func to the function that the call instruction before @ra enters, perhaps through a PLT
- * slot or a word at a fixed address. Returns false if it is unknown, as for a call by a register.
- */
+/* Sets @func to the function that the call before @ra enters. Returns false if it is unknown. */
 bool sfu_call_find_callee(struct sfu_walk *walk, unsigned long ra, unsigned long *func)
 {
 	unsigned long slot;
@@ -21,7 +18,6 @@ bool sfu_call_find_callee(struct sfu_walk *walk, unsigned long ra, unsigned long
 	}
 }
 
-/* Returns true if a call instruction ends at @ra. */
 bool sfu_call_is_before(struct sfu_walk *walk, unsigned long ra)
 {
 	unsigned long func;

@@ -3,10 +3,9 @@
 #include "walk/fallback.h"
 
 /*
- * Sets ip, SP and FP of @caller by the frame record of @frame, whose code is in @range. Returns the
- * range with the return address; NULL if no range has it or it does not follow a call. Also returns
- * NULL if it is the rt_sigreturn stub, or the start of a page, where the uretprobe trampoline may
- * be: step() in walk/walk.c handles both.
+ * Reads the frame record at FP of @frame, whose code is in @range. Sets ip, SP and FP of @caller.
+ * Returns the executable mapping with the return address. Returns NULL if none has this address,
+ * the record is below SP, or no call precedes the return address.
  */
 static __always_inline struct sfu_range *read_record(struct sfu_walk *walk,
 						     const struct sfu_frame *frame,
@@ -15,7 +14,7 @@ static __always_inline struct sfu_range *read_record(struct sfu_walk *walk,
 {
 	u8 code[SFU_ARCH_CALL_BYTES + SFU_ARCH_SIGRETURN_BYTES] __uninitialized;
 	const u8 *at_ra = code + SFU_ARCH_CALL_BYTES;
-	unsigned long record[2] __uninitialized;	/* frame pointer, return address */
+	unsigned long record[2] __uninitialized;	/* frame record: saved FP, return address */
 	struct sfu_range *outer;
 
 	if (!sfu_record_links_up(frame, frame) || sfu_walk_charge(walk, SFU_RECORD_COST) ||
@@ -26,6 +25,10 @@ static __always_inline struct sfu_range *read_record(struct sfu_walk *walk,
 		     (sfu_record_is_low(frame) ? SFU_ARCH_LOW_RECORD : 0);
 	caller->fp = record[0];
 	outer = sfu_walk_find_range(walk, caller->ip - 1);
+	/*
+	 * Leave the rt_sigreturn stub to step() in walk/walk.c. Leave to it any address at the
+	 * start of a page, too: it may be the uretprobe trampoline.
+	 */
 	if (!outer || (outer != range && sfu_walk_charge(walk, SFU_RANGE_COST)) ||
 	    PAGE_ALIGNED(caller->ip) ||
 	    !sfu_walk_read_code(walk, code, caller->ip - SFU_ARCH_CALL_BYTES, sizeof(code)) ||
@@ -35,11 +38,9 @@ static __always_inline struct sfu_range *read_record(struct sfu_walk *walk,
 }
 
 /*
- * Called after a step has found a caller by the FP of code that keeps frame pointers. Follows frame
- * records to at most @max further callers, stores their addresses in @ips, and returns their
- * number. For the deep stacks of runtimes, this is much faster than sfu_fallback_step(). A caller
- * is entered if its callee has no row, both functions are in code that keeps frame pointers, the
- * caller's record is at a higher address, and the return address follows a call.
+ * Enters at most @max callers by frame records, stores their addresses in @ips, and returns their
+ * number. In deep stacks of runtimes, this is faster than sfu_fallback_step(). FP of the callee
+ * must have led to the present frame.
  */
 unsigned int sfu_chain_follow(struct sfu_walk *walk, u64 *ips, unsigned int max)
 {
@@ -50,10 +51,12 @@ unsigned int sfu_chain_follow(struct sfu_walk *walk, u64 *ips, unsigned int max)
 	if (!range || !max || sfu_signal_is_stub_at(walk, frame->ip))
 		return 0;
 	for (nr = 0; nr < max; nr++) {
+		/* The present frame must have no SFrame row, and its code keep frame pointers. */
 		if (range->keeps_fp != SFRAME_KEEPS_FP_YES || sfu_is_known_entrypoint(walk) ||
 		    !sfu_lacks_row(walk, range, frame->ip - 1))
 			break;
 		outer = read_record(walk, frame, range, &caller);
+		/* The caller's code must keep FP, too, and its record be at a higher address. */
 		if (!outer || outer->keeps_fp != SFRAME_KEEPS_FP_YES ||
 		    !sfu_record_links_up(&caller, frame))
 			break;
@@ -68,41 +71,40 @@ unsigned int sfu_chain_follow(struct sfu_walk *walk, u64 *ips, unsigned int max)
 	return nr;
 }
 
-/* A chain of so many records is valid even without an end: by default, perf stores 127 frames. */
+/* A chain of frame records counts as complete after 127: by default, perf stores no more frames. */
 #define MAX_LINKS	127
 
 /*
- * If a chain has frames in files that perhaps keep no frame pointers, it needs this many of them:
- * one record may be data, or belong to an outer caller. With 2, the record of an outer function
- * that uses alloca() counts, and skips callers. With 6, shallow stacks of SBCL (a Lisp) end early.
+ * A chain of frame records may have frames in files that may not keep frame pointers. It is refused
+ * if it has fewer such frames than this (but not 0). In these files, FP may be data, or lead to the
+ * record of an outer function: functions with alloca() make one. With 2, accepted chains skip
+ * callers. With 6, shallow stacks of SBCL (a Lisp) end early.
  */
 #define MIN_IN_FILE	3
 
-/*
- * Returns true if a chain of frame records may lead through the code of @range. A chain skips the
- * callers that make no record. So a file that does not keep frame pointers must have no rows, and
- * in JIT code, a scan must not have seen functions without frame pointers.
- */
+/* Returns true if find_end() may follow a chain of frame records through the code of @range. */
 static bool may_be_in_chain(const struct sfu_range *range)
 {
 	if (range->keeps_fp == SFRAME_KEEPS_FP_YES)
 		return true;
+	/* Refuse files with rows: chains skip callers that make no record, but rows find them. */
 	if (range->vma.file)
-		return range->has_no_data;
+		return range->has_no_data;	/* has_no_data is false until a scan of the file */
+	/* Accept JIT code without rows until a scan finds functions in it that do not keep FP. */
 	return range->keeps_fp == SFRAME_KEEPS_FP_UNKNOWN && !sfu_has_rows(range);
 }
 
 /*
- * Follows the chain of frame records to its end, and makes the frame there the present frame.
- * Stores the addresses of the first @max callers in @ips, and the last of these frames in @last.
- * Returns the number of callers in the chain, or 0 if the chain is not valid.
+ * Follows a chain of frame records to its end, which becomes the present frame. Stores the first
+ * @max callers' addresses in @ips, and the last of these frames in @last. Returns the number of
+ * callers in the chain; 0 if the chain is not valid.
  */
 static unsigned int find_end(struct sfu_walk *walk, u64 *ips, unsigned int max,
 			     struct sfu_frame *last)
 {
 	struct sfu_frame caller = { .sp_unverified = true, .is_in_chain = true };
 	struct sfu_frame *frame = &walk->frame;
-	/* If an earlier call has cut this chain at its @max, it has seen MIN_IN_FILE frames. */
+	/* MIN_IN_FILE does not apply to the rest of a chain that find_end() accepted earlier. */
 	unsigned int nr, nr_in_file = frame->is_in_chain ? MIN_IN_FILE : 0;
 	struct sfu_range *outer, *range = sfu_walk_range_of(walk, frame);
 	bool may_be_entrypoint = false;
@@ -114,6 +116,7 @@ static unsigned int find_end(struct sfu_walk *walk, u64 *ips, unsigned int max,
 	for (nr = 0;; nr++) {
 		err = !sfu_has_rows(range) ? -ENOENT :
 		      sfu_walk_find_row(walk, range, sfu_walk_lookup_ip(frame), &row);
+		/* The chain ends at a row, at the start of a program or thread, or at MAX_LINKS. */
 		if (nr && (!err || nr == MAX_LINKS || sfu_is_known_entrypoint(walk) ||
 			   (may_be_entrypoint && sfu_is_entrypoint(walk))))
 			break;
@@ -124,7 +127,10 @@ static unsigned int find_end(struct sfu_walk *walk, u64 *ips, unsigned int max,
 		outer = read_record(walk, frame, range, &caller);
 		if (!outer)
 			return 0;
-		/* Reads code to find an entry point only if the range changes or the chain ends. */
+		/*
+		 * sfu_is_entrypoint() is slow. It is called only if the caller is in another
+		 * mapping than its callee, or if FP of the caller leads to no record.
+		 */
 		may_be_entrypoint = outer != range || !sfu_record_links_up(&caller, frame);
 		caller.by_kept_fp = range->keeps_fp == SFRAME_KEEPS_FP_YES;
 		*frame = caller;
@@ -138,11 +144,9 @@ static unsigned int find_end(struct sfu_walk *walk, u64 *ips, unsigned int max,
 }
 
 /*
- * Enters at most @max callers by a chain of frame records, where nothing else confirms a caller.
- * Stores their addresses in @ips, and returns their number. In a valid chain, each record is at a
- * higher address than the one before, and each return address follows a call. The chain ends at an
- * entry point or a function with a row, or has MAX_LINKS records. Without a valid chain, returns 0,
- * and the present frame does not change.
+ * Called if no other evidence confirms the caller. Enters at most @max callers by a chain of frame
+ * records, stores their addresses in @ips, and returns their number. Returns 0, with the present
+ * frame unchanged, if the chain is not valid.
  */
 unsigned int sfu_chain_enter(struct sfu_walk *walk, u64 *ips, unsigned int max)
 {

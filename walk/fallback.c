@@ -1,31 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The fallback: finds the caller of a frame without a row, or of a frame whose row needs the stack
- * pointer while this may be wrong. A wrong frame is worse than a short stack. So the walk ends if
- * no evidence of these kinds confirms the caller:
+ * The fallback: finds the caller of a frame without an SFrame row, or whose row needs SP while the
+ * walk's SP may be wrong. A wrong frame is worse than a short stack: if none of these kinds of
+ * evidence confirms the caller, the walk ends.
  *
  *	kind	evidence			strength		checked by
  *	-------	------------------------------	----------------------	----------------------
- *	code	instructions at the ip that	exact			find_by_code()
- *		begin or end a function
- *	link	arm64: where the link register	exact, if it is not	sfu_arch_fallback()
- *		leads to			used for data
- *	proof	a call enters a function of	may skip callers in	sfu_record_is_proved()
- *		this file that has no row	this file without row
+ *	code	instructions at the ip begin	exact			find_by_code()
+ *		or end a function
+ *	link	arm64: the link register has	exact, if it is not	sfu_arch_fallback()
+ *		the caller's address		used for data
+ *	proof	the call before the return	may skip callers that	sfu_record_is_proved()
+ *		address enters a function in	are in this file and
+ *		the ip's file that has no row	have no row
  *	kept FP	the code at the ip keeps frame	may skip a caller, as	sfu_record_is_kept(),
  *		pointers			the kernel's walk does	leaves_stack()
  *	chain	frame records up to a row or	may skip callers that	sfu_chain_enter()
- *		an entry point			make no record
+ *		the start of program or thread	make no record
  *
- * If the stack pointer may be wrong, a row needs evidence, too: a proof that the call enters
- * exactly the function of the row (is_proved() in walk.c), or a kept FP (sfu_fallback_by_row()).
+ * If SP may be wrong, a row needs evidence, too. The call before the return address enters the
+ * row's function (is_proved() in walk.c), or the code keeps FP (sfu_fallback_by_row()).
  */
 #include "walk/fallback.h"
 
-/*
- * Finds a caller on another stack, to which FP leads: see sfu_record_find_on_other_stack(). Not for
- * a frame that a sample or signal has hit: its function may be in the middle of a stack switch.
- */
+/* Finds the caller if FP leads to a frame record on another stack, at lower addresses. */
 static bool leaves_stack(struct sfu_walk *walk, struct sfu_frame *caller)
 {
 	const struct sfu_frame *frame = &walk->frame;
@@ -40,11 +38,7 @@ static bool leaves_stack(struct sfu_walk *walk, struct sfu_frame *caller)
 	return true;
 }
 
-/*
- * Finds the caller by the instructions of a prologue or epilogue at the ip. At a return address,
- * they may belong to another function, because a call that does not return may end its function. So
- * there they count only in anonymous memory: Python's trampolines only call and return.
- */
+/* Finds the caller by a prologue or epilogue at the ip. */
 static bool find_by_code(struct sfu_walk *walk, struct sfu_frame *caller)
 {
 	const struct sfu_frame *frame = &walk->frame;
@@ -52,6 +46,11 @@ static bool find_by_code(struct sfu_walk *walk, struct sfu_frame *caller)
 	struct sframe_row row;
 
 	if (!frame->is_activation) {
+		/*
+		 * After a call that never returns, the return address may be in the next function.
+		 * So accept only return addresses in anonymous memory. Python's trampolines are
+		 * there, and have no such call: they call a function, then return.
+		 */
 		range = sfu_walk_range_of(walk, frame);
 		if (frame->sp_unverified || !range || range->vma.file ||
 		    !sfu_section_is(&range->section, SFU_SECTION_NONE))
@@ -61,12 +60,12 @@ static bool find_by_code(struct sfu_walk *walk, struct sfu_frame *caller)
 	       sfu_call_may_return_to(walk, caller->ip);
 }
 
-/* Largest stack alignment that is detected, in bytes. Half of it would miss code with AVX-512. */
+/* Largest stack alignment, in bytes, that may_be_realigned() detects: code with AVX-512 uses 64. */
 #define MAX_REALIGNED	64
 
 /*
- * Returns true if the callee may have realigned its stack. Compilers then push a copy of the return
- * address, next to the saved FP. If the original is a little above the copy, SP is wrong.
+ * Returns true if the callee may have realigned its stack. Such a callee has copied its return
+ * address next to the saved FP. The walk's SP is then too low: it was computed from the copy.
  */
 static bool may_be_realigned(struct sfu_walk *walk)
 {
@@ -75,6 +74,7 @@ static bool may_be_realigned(struct sfu_walk *walk)
 
 	if (!sfu_walk_read_code(walk, words, walk->frame.sp, sizeof(words)))
 		return true;
+	/* If the callee realigned its stack, its original return address is a little above SP. */
 	for (i = 0; i < ARRAY_SIZE(words); i++)
 		if (sfu_arch_strip_ra(words[i]) == walk->frame.ip)
 			return true;
@@ -89,10 +89,8 @@ static bool is_of_record(const struct sframe_row *row)
 }
 
 /*
- * Finds the caller of a frame whose row needs the stack pointer, which may be wrong. The return
- * address must follow a call, and one of two cases must apply. A callee that keeps frame pointers
- * has led to the frame, and has not realigned its stack: then the stack pointer is right. Or the
- * row describes a frame record, and the code keeps frame pointers: then FP leads to this record.
+ * Finds the caller by @row, which needs SP, although the walk's value of SP may be wrong. Returns
+ * true if one of the two cases below holds, and the return address follows a call.
  */
 bool sfu_fallback_by_row(struct sfu_walk *walk, const struct sframe_row *row,
 			 struct sfu_frame *caller)
@@ -103,12 +101,18 @@ bool sfu_fallback_by_row(struct sfu_walk *walk, const struct sframe_row *row,
 
 	if (READ_ONCE(sfu_proved_only))
 		return false;
+	/*
+	 * Case 1, only x86: the callee keeps frame pointers, its FP has led to this frame, and it
+	 * has not realigned its stack. Then SP is right.
+	 */
 	if (SFU_ARCH_REG_RA < 0 && walk->frame.by_kept_fp && !may_be_realigned(walk) &&
 	    !sfu_walk_find_caller(walk, row, caller)) {
 		call = sfu_arch_read_call(walk, caller->ip, &func);
+		/* Accept only an indirect call: is_proved() has already refused a direct one. */
 		if (call == SFU_CALL_SLOT || call == SFU_CALL_REGISTER)
 			return true;
 	}
+	/* Case 2: the code keeps FP. Then FP points to the frame record that @row finds by SP. */
 	by_fp = *row;
 	by_fp.cfa = (struct sframe_rule){
 		.how = SFRAME_RULE_REG, .reg = SFU_ARCH_REG_FP, .off = -row->fp.off,
@@ -119,10 +123,8 @@ bool sfu_fallback_by_row(struct sfu_walk *walk, const struct sframe_row *row,
 }
 
 /*
- * Returns true if the frame is in an entry point: code of libc, libstdc++ or Go that starts a
- * program or a thread. Its frame is the outermost one of most stacks, has no row, and is recognised
- * by its instructions. Other code may look like a program's start, so its frame must be near the
- * start of the stack and, in code like _start, FP must be 0.
+ * Returns true if the frame is in an entry point: code of libc, libstdc++, Boost or Go that starts
+ * a program or thread. Most stacks end there. The code has no row: its instructions identify it.
  */
 bool sfu_is_entrypoint(struct sfu_walk *walk)
 {
@@ -132,10 +134,17 @@ bool sfu_is_entrypoint(struct sfu_walk *walk)
 	if (frame->is_activation)
 		return false;
 	start = sfu_arch_read_start(walk);
+	/*
+	 * Other code may look like a program's start. So SP must be near the process's first SP
+	 * and, in code like _start, FP must be 0.
+	 */
 	if (start == SFU_START_NONE || (start == SFU_START_ENTRY && frame->fp) ||
 	    (start != SFU_START_THREAD && !sfu_is_near_start(frame)))
 		return false;
-	/* Remembers the entry point, unless the map is the parent's or a scan may show a caller. */
+	/*
+	 * Stores the ip in the process's map: later walks that reach it end at once. Does not write
+	 * to a parent's map. Stores nothing if, after the next scan, walks may go on here by FP.
+	 */
 	if (!sfu_keeps_fp_is_unknown(walk) && !walk->lookup.is_inherited)
 		WRITE_ONCE(*(start == SFU_START_THREAD ? &walk->map->thread_ra :
 							 &walk->map->main_ra), frame->ip);
@@ -143,8 +152,8 @@ bool sfu_is_entrypoint(struct sfu_walk *walk)
 }
 
 /*
- * Enters the caller of a frame without a row, and returns SFU_STOP_NONE. Without evidence for a
- * caller: SFU_STOP_ENTRYPOINT, SFU_STOP_NODATA. Errors: SFU_STOP_SIGNAL, _STACK or _BUDGET.
+ * Moves the walk from a frame without a row to its caller. If no evidence confirms one, returns
+ * SFU_STOP_ENTRYPOINT in code that starts a program or thread, else SFU_STOP_NODATA.
  */
 enum sfu_stop sfu_fallback_step(struct sfu_walk *walk)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Finds callers of frames without a row. A function that finds none leaves @caller undefined. */
+/* Finds callers of frames without an SFrame row. A function that fails leaves @caller undefined. */
 #ifndef SFU_FALLBACK_H
 #define SFU_FALLBACK_H
 
 #include "walk/walk.h"
 
 /*
- * Largest distance, in bytes, from mm->start_stack (the first SP of the process) down to a frame of
- * _start or of libc's code that calls main(). glibc needs more than half of it. With the double, a
- * frame of main() could be mistaken for a frame of libc.
+ * Largest distance in bytes from mm->start_stack (first SP of a process) down to SP in _start, or
+ * in libc's code that calls main(). With half of it, these frames of glibc are not recognised. With
+ * twice the distance, a frame of main() could be mistaken for one of them.
  */
 #define SFU_MAX_START_STACK		768
 
@@ -18,14 +18,17 @@ static inline bool sfu_is_near_start(const struct sfu_frame *frame)
 }
 
 /*
- * Returns true if an earlier walk has found an entry point (code that starts a program or thread)
- * at the ip of the frame. Most stacks end at one of two, so the map remembers both addresses. If a
- * process replaces this code, only its own stacks are wrong: walks in inherited maps use neither.
+ * Returns true if an earlier walk of this process has stored the ip as an entry point (code that
+ * starts a program or thread).
  */
 static __always_inline bool sfu_is_known_entrypoint(const struct sfu_walk *walk)
 {
 	const struct sfu_frame *frame = &walk->frame;
 
+	/*
+	 * A forked child ignores the entry points in its parent's map. So a process that replaces
+	 * the code at an entry point makes only its own stacks wrong.
+	 */
 	if (frame->is_activation || walk->lookup.is_inherited)
 		return false;
 	return frame->ip == READ_ONCE(walk->map->thread_ra) ||
@@ -35,20 +38,20 @@ static __always_inline bool sfu_is_known_entrypoint(const struct sfu_walk *walk)
 /* walk/record.c */
 extern bool sfu_proved_only;
 
-/* Returns true if FP is not aligned like a CFA, as in Go's functions on arm64. */
+/* Returns true if FP is not aligned like a CFA, as FP of Go code on arm64. */
 static __always_inline bool sfu_record_is_low(const struct sfu_frame *frame)
 {
 	return !IS_ALIGNED(frame->fp, SFU_ARCH_CFA_ALIGN);
 }
 
 /*
- * Returns true if the FP of @frame may point to its frame record: FP is aligned, and not below SP.
- * Go's records on arm64 may be a little below SP. Such a low record is accepted only if the record
- * of @callee is low, too. @callee is the frame that @frame has called, or @frame itself.
+ * Returns true if FP of @frame may point to its frame record: FP is aligned, and not below SP of
+ * @frame. @callee, the frame that @frame called or @frame itself, matters only for Go code.
  */
 static __always_inline bool sfu_record_links_up(const struct sfu_frame *frame,
 						const struct sfu_frame *callee)
 {
+	/* arm64: FP of Go code is one word below SP, not aligned to 16. @callee must be Go, too. */
 	const bool is_low = sfu_record_is_low(frame) && sfu_record_is_low(callee);
 
 	return IS_ALIGNED(frame->fp, sizeof(long)) &&

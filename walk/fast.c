@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The fast path of a walk: enters one frame after another, as long as their rows are packed rows.
+ * The fast path of a walk: enters one frame after another, as long as each SFrame row is a packed
+ * row (one u64, walk/row_cache.h).
  *
- * Here a frame is a stack pointer and a frame pointer, and a row is one u64 (walk/row_cache.h). A
- * step finds the row in the row cache or in the table, and adds the row's offset to one of the two
- * pointers. The sum is the CFA, which is the caller's stack pointer. The step reads the return
- * address, and the caller's frame pointer if the row says where it is saved. It finds the caller
- * that sfu_walk_find_caller() would find.
+ * A step finds the row in a row cache, or in the kernel's compiled table. The CFA, which is the
+ * caller's SP, is SP or FP plus the row's offset. The step then reads the return address and, if it
+ * is saved, the caller's FP. It finds what sfu_walk_find_caller() would find.
  *
- * Speculation: all reads of the stack are inside one window of user memory, which begins at the
- * stack pointer of the first frame. sfu_user_open() is a barrier, or each read masks its address.
- * sfu_row_pack() accepts only rows whose reads are between the base register and the CFA above it.
- * So each step checks only its CFA. If the processor mispredicts this check, it reads a few frames
- * too far up, each of at most 64 KiB. These reads stay in the hole between user and kernel
- * addresses, which has at least 2^47 bytes.
+ * Speculation: all reads of the stack are in one window of user memory, from SP of the first frame
+ * upwards. sfu_row_pack() accepts only rows that read between the base register and the CFA. So a
+ * step checks only that its CFA is in the window. If the processor mispredicts this check, it reads
+ * a few frames too far up, each of at most 64 KiB. It does not reach kernel memory: the hole
+ * between user and kernel addresses has at least 2^47 bytes. On x86, sfu_user_open() is a
+ * speculation barrier. On arm64, each read masks its address.
  */
 #include <linux/nospec.h>
 
@@ -21,34 +20,36 @@
 #include "walk/user.h"
 #include "walk/walk.h"
 
-/* Why follow() has returned, and which function continues the walk. */
+/* Why follow(), the loop of the fast path, has ended, and which function continues the walk. */
 enum fast_end {
-	FAST_MISSED,	/* a row is not in the row cache: sfu_section_add_row() decodes it */
-	FAST_OUTSIDE,	/* the caller's code is outside of the range: enter_outer() enters it */
-	FAST_OTHER,	/* the row cannot be packed, or a step fails: walk_slow() does the step */
-	FAST_FULL,	/* the array is full, or the budget too small for another frame */
+	FAST_MISSED,	/* the row is not cached: sfu_section_add_row() reads it from .sframe */
+	FAST_OUTSIDE,	/* the caller is in another mapping, or in none: enter_outer() finds out */
+	FAST_OTHER,	/* row not packed, or a check or read fails: walk_slow() finds the caller */
+	FAST_FULL,	/* no room in @ips for another address, or too little budget for a step */
 };
 
-/* The state of the fast path, made by sfu_fast_callers() for the frames of one walk. */
+/* The state of the fast path in one walk. */
 struct fast_walk {
-	unsigned long		sp;		/* SP of the frame; if FAST_OUTSIDE: its caller's */
-	unsigned long		fp;		/* FP of the frame; if FAST_OUTSIDE: its caller's */
-	unsigned long		ra;		/* return address outside of the range */
-	u64			key;		/* key of the last frame's row in row caches */
-	u64			row;		/* packed row of the last frame, for FAST_OTHER */
-	u64			*ips;		/* where to store the address of the next frame */
-	u64			*end;		/* end of the array that @ips points into */
-	unsigned long		first_ra;	/* lowest return address in the code range */
-	unsigned long		size;		/* length of the code range in bytes */
-	struct sfu_row_cache	cache;		/* row cache that has rows of the range's section */
-	u64			section;	/* number that row caches use for the section */
-	u64			key_of_ra;	/* added to a return address, gives the row's key */
-	const struct sfu_table	*table;		/* kernel's table of the section's rows, or NULL */
-	u64			linked_of_key;	/* added to a key, gives the address in the table */
-	unsigned int		nr_missed;	/* rows found in the table, not in the row cache */
+	/* SP, FP of the present frame. If follow() returned FAST_OUTSIDE: of the frame's caller. */
+	unsigned long		sp;
+	unsigned long		fp;
+	unsigned long		ra;		/* return address outside of the mapping, if any */
+	u64			key;		/* row caches find the frame's row by this key */
+	u64			row;		/* last row: a packed row, or SFU_ROW_* */
+	u64			*ips;		/* where the walk stores the next caller's ip */
+	u64			*end;		/* upper limit of @ips, by array size and budget */
+	/* The frame's executable mapping: lowest return address in it (start + 1), bytes in it. */
+	unsigned long		first_ra;
+	unsigned long		size;
+	struct sfu_row_cache	cache;		/* row cache: the CPU's, or only for this walk */
+	u64			section;	/* identifies the SFrame section in row caches */
+	u64			key_of_ra;	/* return address + this = key in row caches */
+	const struct sfu_table	*table;		/* compiled table with the rows, or NULL */
+	u64			linked_of_key;	/* key in row caches + this = linked address */
+	unsigned int		nr_missed;	/* number of rows found in @table, not in @cache */
 };
 
-/* Finds a row in the kernel's table, adds it to the row cache, and returns it; 0: no table. */
+/* Finds the row for @key in the compiled table, caches and returns it. Without table, returns 0. */
 static noinline u64 find_in_table(struct fast_walk *fast, u64 key)
 {
 	const struct sfu_table *table = fast->table;
@@ -63,8 +64,8 @@ static noinline u64 find_in_table(struct fast_walk *fast, u64 key)
 }
 
 /*
- * Enters callers as long as their ip stays in one range, and stores their addresses. The loop keeps
- * its variables in registers: with another function inlined, there would be too few registers.
+ * Enters callers as long as they are in one executable mapping, and stores their addresses. Neither
+ * this function nor find_in_table() is inlined: the loop then keeps its variables in registers.
  */
 static noinline enum fast_end follow(struct fast_walk *fast)
 {
@@ -93,7 +94,7 @@ static noinline enum fast_end follow(struct fast_walk *fast)
 		}
 		base = sp;
 		if (unlikely(row & (SFU_ROW_BY_FP | SFU_ROW_IS_OTHER))) {
-			/* FP may have any value: the mask bounds it in speculation, too. */
+			/* User code can set any FP: this mask bounds FP also in speculation. */
 			base = array_index_nospec(fp, end);
 			if (row & SFU_ROW_IS_OTHER || base < sp ||
 			    !IS_ALIGNED(base, SFU_ARCH_CFA_ALIGN))
@@ -102,10 +103,9 @@ static noinline enum fast_end follow(struct fast_walk *fast)
 		cfa = base + (row & SFU_ROW_CFA);
 		if (cfa > end)
 			break;
-		/* If calls push the return address (x86), it is the last word below the CFA. */
 		sfu_user_get_word(ra, SFU_ARCH_REG_RA < 0 ? cfa - sizeof(ra) :
 				  base + FIELD_GET(SFU_ROW_RA, row), close);
-		if (row & SFU_ROW_SAVES_FP) {	/* a read that fails must leave FP unchanged */
+		if (row & SFU_ROW_SAVES_FP) {	/* @fp changes only if this read succeeds */
 			sfu_user_get_word(caller_fp, base + FIELD_GET(SFU_ROW_FP, row), close);
 			fp = caller_fp;
 		}
@@ -134,7 +134,7 @@ closed:
 	return why;
 }
 
-/* Sets @fast for the range walk->last. Returns false if the fast path cannot use its rows. */
+/* Prepares @fast for code at @addr in range walk->last. Returns false if walk_slow() must step. */
 static __always_inline bool go_to_range(struct fast_walk *fast, struct sfu_walk *walk,
 					unsigned long addr)
 {
@@ -160,7 +160,7 @@ static __always_inline enum sfu_stop enter_outer(struct fast_walk *fast, struct 
 	if (sfu_walk_charge(walk, SFU_RANGE_COST + SFU_FAST_COST))
 		return SFU_STOP_BUDGET;
 	stop = sfu_walk_check_caller(walk, &caller);
-	/* If the budget ended in the search for a uretprobe, this is the real reason to stop. */
+	/* If the search for a uretprobe has spent the budget, the walk ends for this reason. */
 	if (stop)
 		return walk->lookup.rd.budget ? stop : SFU_STOP_BUDGET;
 	*fast->ips++ = caller.ip;
@@ -169,9 +169,8 @@ static __always_inline enum sfu_stop enter_outer(struct fast_walk *fast, struct 
 }
 
 /*
- * The fast path of sfu_walk_callers(), with the same parameters. walk->last is the range of the
- * present frame. Returns SFU_STOP_NONE, and 0 in @nr, if walk_slow() must find the next caller. A
- * KUnit test may replace this function in its own task.
+ * The fast path of sfu_walk_callers(): finds at most @max callers, stores their addresses in @ips,
+ * and their number in @nr. If it finds none and returns SFU_STOP_NONE, walk_slow() must try.
  */
 enum sfu_stop sfu_fast_callers(struct sfu_walk *walk, u64 *ips, unsigned int max, unsigned int *nr)
 {
@@ -190,6 +189,7 @@ enum sfu_stop sfu_fast_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
 	fast.fp = walk->frame.fp;
 	fast.row = 0;
 	fast.ips = ips;
+	/* sfu_walk_callers() has set walk->last to the mapping of the present frame's code. */
 	if (!go_to_range(&fast, walk, sfu_walk_lookup_ip(&walk->frame)))
 		return SFU_STOP_NONE;
 	for (;;) {

@@ -6,7 +6,7 @@
 #include "walk/user.h"
 #include "walk/walk.h"
 
-/* Reads @len bytes of user memory. Returns false if a page is absent, or the budget is spent. */
+/* Reads user memory. Returns false if a page is absent, or the budget of the walk is spent. */
 bool sfu_walk_read_code(struct sfu_walk *walk, void *code, unsigned long addr, size_t len)
 {
 	if (sfu_walk_charge(walk, SFU_READ_COST + len))
@@ -18,8 +18,8 @@ bool sfu_walk_read_code(struct sfu_walk *walk, void *code, unsigned long addr, s
 }
 
 /*
- * Reads @before bytes of code before @ip, and @after bytes from @ip on. Bytes of absent pages are
- * set to 0. Returns false if the page of @ip is absent.
+ * Reads @before bytes of user code before @ip, and @after bytes from @ip on. Bytes of absent pages
+ * are set to 0. Returns false if the page of @ip is absent.
  */
 bool sfu_walk_read_around(struct sfu_walk *walk, u8 *code, unsigned long ip, unsigned int before,
 			  unsigned int after)
@@ -52,10 +52,7 @@ enum sfu_stop sfu_walk_read_saved(struct sfu_walk *walk, unsigned long sigcontex
 				  val);
 }
 
-/*
- * Reads the register of the present frame with DWARF number @reg, which is below SFU_ARCH_NR_REGS.
- * Errors: SFU_STOP_REGISTER if its value in this frame is unknown; SFU_STOP_STACK; SFU_STOP_BUDGET.
- */
+/* Reads register @reg (DWARF number) of the present frame; SFU_STOP_REGISTER if it is not known. */
 enum sfu_stop sfu_walk_read_register(struct sfu_walk *walk, unsigned int reg, unsigned long *val)
 {
 	const struct sfu_frame *frame = &walk->frame;
@@ -73,7 +70,7 @@ enum sfu_stop sfu_walk_read_register(struct sfu_walk *walk, unsigned int reg, un
 	return SFU_STOP_NONE;
 }
 
-/* Returns the executable mapping of @addr, or NULL: first tries the last one, the most likely. */
+/* Returns the range (executable mapping) with @addr, or NULL. Tries first the range found last. */
 struct sfu_range *sfu_walk_find_range(struct sfu_walk *walk, unsigned long addr)
 {
 	struct sfu_range *last = walk->last;
@@ -84,7 +81,7 @@ struct sfu_range *sfu_walk_find_range(struct sfu_walk *walk, unsigned long addr)
 	return walk->last;
 }
 
-/* Returns the start of the function that has @row at @addr; 0 if it is unknown. */
+/* Returns the start of the function whose code at @addr has the row @row; 0 if it is unknown. */
 u64 sfu_walk_find_function(struct sfu_walk *walk, const struct sframe_row *row, unsigned long addr)
 {
 	const struct sfu_range *range = sfu_walk_find_range(walk, addr);
@@ -94,7 +91,7 @@ u64 sfu_walk_find_function(struct sfu_walk *walk, const struct sframe_row *row, 
 	return row->func;
 }
 
-/* Computes the value that @rule describes. The rule must not be SFRAME_RULE_SAME. */
+/* Computes a CFA, return address or FP by @rule of a row. The rule must not be SFRAME_RULE_SAME. */
 static enum sfu_stop compute_rule(struct sfu_walk *walk, const struct sframe_rule *rule,
 				  unsigned long cfa, unsigned long *val)
 {
@@ -114,8 +111,8 @@ static enum sfu_stop compute_rule(struct sfu_walk *walk, const struct sframe_rul
 }
 
 /*
- * Finds the CFA of the present frame. It must be above @below; or equal, if the frame was sampled
- * or hit by a signal, because its function may not have pushed anything yet.
+ * Computes the CFA of the present frame by @row. The CFA must be above @below: SP, or 0 to accept a
+ * caller on another stack.
  */
 static enum sfu_stop find_cfa(struct sfu_walk *walk, const struct sframe_row *row,
 			      unsigned long below, unsigned long *cfa)
@@ -125,13 +122,14 @@ static enum sfu_stop find_cfa(struct sfu_walk *walk, const struct sframe_row *ro
 	if (stop)
 		return stop;
 	/*
-	 * In rows of glibc's setcontext() and longjmp(), the CFA is the address of a buffer, not
-	 * the caller's SP. The return address is above it or in a register: such rows are refused.
+	 * Refuses rows of glibc's setcontext() and longjmp(). Their CFA is the address of a buffer
+	 * of saved registers, and the return address is not stored below it.
 	 */
 	if (row->cfa.how == SFRAME_RULE_REG && row->cfa.reg != SFU_ARCH_REG_SP &&
 	    row->cfa.reg != SFU_ARCH_REG_FP && !row->signal &&
 	    (row->ra.how != SFRAME_RULE_CFA_MEM || row->ra.off >= 0))
 		return SFU_STOP_CFA;
+	/* On arm64, CFA equals SP if a sample or signal hit the function before it lowered SP. */
 	if (!IS_ALIGNED(*cfa, SFU_ARCH_CFA_ALIGN) || *cfa < below ||
 	    (*cfa == below && !sfu_walk_has_registers(&walk->frame)))
 		return SFU_STOP_CFA;
@@ -141,22 +139,18 @@ static enum sfu_stop find_cfa(struct sfu_walk *walk, const struct sframe_row *ro
 static enum sfu_stop find_ra(struct sfu_walk *walk, const struct sframe_rule *rule,
 			     unsigned long cfa, unsigned long below, unsigned long *ra)
 {
-	/* No call stores its return address below the stack pointer: such a row is refused. */
+	/* Refuses a row whose return address is below SP: no call stores it there. */
 	if (rule->how == SFRAME_RULE_CFA_MEM && cfa + rule->off < below)
 		return SFU_STOP_CFA;
 	if (rule->how != SFRAME_RULE_SAME)
 		return compute_rule(walk, rule, cfa, ra);
-	/* SFRAME_RULE_SAME: the return address is still in the link register, if there is one. */
+	/* SFRAME_RULE_SAME: return address in the link register. x86 has none: refuses the row. */
 	if (SFU_ARCH_REG_RA < 0)
 		return SFU_STOP_RA;
 	return sfu_walk_read_register(walk, SFU_ARCH_REG_RA, ra);
 }
 
-/*
- * Finds the caller's frame pointer. In a function that realigns its stack, a rule loads it from an
- * address relative to FP. Compilers keep this rule after the epilogue has restored FP. Then FP
- * already is the caller's, and the address computed from it is outside of the frame.
- */
+/* Finds the caller's frame pointer by @rule. */
 static enum sfu_stop find_fp(struct sfu_walk *walk, const struct sframe_rule *rule,
 			     unsigned long cfa, unsigned long *fp)
 {
@@ -165,31 +159,39 @@ static enum sfu_stop find_fp(struct sfu_walk *walk, const struct sframe_rule *ru
 	*fp = walk->frame.fp;
 	if (rule->how == SFRAME_RULE_SAME)
 		return SFU_STOP_NONE;
+	/*
+	 * In functions that realign their stack, the rule reads the caller's FP at FP + offset.
+	 * Compilers keep this rule after the epilogue has restored FP. FP is then already the
+	 * caller's, and FP + offset is outside of the frame: FP is used unchanged.
+	 */
 	if (rule->how == SFRAME_RULE_REG_MEM && rule->reg == SFU_ARCH_REG_FP &&
 	    (addr < walk->frame.sp || addr >= cfa))
 		return SFU_STOP_NONE;
 	return compute_rule(walk, rule, cfa, fp);
 }
 
-/* Largest distance in bytes from an outermost frame to its stack's end. Ruby needs half or more. */
+/*
+ * A return address 0 ends the walk as complete only at most this many bytes below the end of its
+ * stack. In Ruby's coroutines, the distance is at least half of this limit.
+ */
 #define MAX_ABOVE_OUTERMOST	32
 
 /*
- * Checks that the address of @caller is in a range, and sets walk->last to this range. Replaces the
- * address of the uretprobe trampoline by the original return address. Returns SFU_STOP_NONE;
- * SFU_STOP_COMPLETE at the end of the stack; SFU_STOP_RA if no code is known at the address.
+ * Checks the return address of @caller. Replaces the uretprobe trampoline by the original address.
+ * Returns SFU_STOP_NONE, and sets walk->last, if an executable mapping has the address. Else
+ * returns SFU_STOP_COMPLETE at the end of the stack, or SFU_STOP_RA.
  */
 enum sfu_stop sfu_walk_check_caller(struct sfu_walk *walk, struct sfu_frame *caller)
 {
 	walk->wants_code = false;
 	/*
-	 * Ruby starts a coroutine with return address and frame pointer 0 near the end of a stack,
-	 * which ends with a page. Elsewhere, a 0 may be any word that a wrong row has found.
+	 * Ruby's coroutines start with return address 0 and FP 0, near the end of a page, where
+	 * their stack ends. Elsewhere, a wrong row may have read the 0.
 	 */
 	if (!caller->ip)
 		return !caller->fp && -caller->sp % PAGE_SIZE <= MAX_ABOVE_OUTERMOST ?
 		       SFU_STOP_COMPLETE : SFU_STOP_RA;
-	/* The uretprobe trampoline begins a page: for other addresses, no uretprobe is searched. */
+	/* Only an address at the start of a page may be the uretprobe trampoline. */
 	if (PAGE_ALIGNED(caller->ip) && sfu_uprobe_is_used())
 		caller->ip = sfu_uprobe_real_ra(walk, caller->sp, caller->ip);
 	walk->wants_code = !sfu_walk_range_of(walk, caller);
@@ -197,8 +199,8 @@ enum sfu_stop sfu_walk_check_caller(struct sfu_walk *walk, struct sfu_frame *cal
 }
 
 /*
- * Computes and checks the caller of the present frame by its row. The CFA must be above @below.
- * Returns SFU_STOP_NONE, or why there is no valid caller: then @caller is undefined.
+ * Computes @caller of the present frame by @row, and checks it. The CFA must be above @below.
+ * Returns SFU_STOP_NONE, or the reason why there is no valid caller: then @caller is undefined.
  */
 enum sfu_stop sfu_walk_find_caller_above(struct sfu_walk *walk, const struct sframe_row *row,
 					 unsigned long below, struct sfu_frame *caller)
@@ -213,9 +215,9 @@ enum sfu_stop sfu_walk_find_caller_above(struct sfu_walk *walk, const struct sfr
 	if (stop)
 		return stop;
 	/*
-	 * SFrame cannot express the CFA *(reg + n) + c, so "sframectl convert" leaves out c. Then
-	 * the return address is not below the CFA of the row, and the caller's SP is right above
-	 * this address. Where calls push the return address (x86), no other row has it there.
+	 * SFrame cannot express the CFA *(reg + n) + c. "sframectl convert" writes *(reg + n), and
+	 * adds c to the return address's offset. On x86, only these rows have an offset >= 0.
+	 * The real CFA, which is the caller's SP, is right above the return address.
 	 */
 	sp = cfa;
 	if (SFU_ARCH_REG_RA < 0 && row->cfa.how == SFRAME_RULE_REG_MEM &&

@@ -2,9 +2,11 @@
 /*
  * Frame records (saved frame pointer, return address): finds callers, and checks the evidence.
  *
- * Code without a row may use the frame pointer for data, so a record alone shows nothing. Two kinds
- * of evidence are checked here (walk/fallback.c lists all): first that the code keeps frame
- * pointers, which needs fewer reads; then a proof by a call.
+ * Code without a row may use the frame pointer for data: a record alone is no evidence. This file
+ * checks two kinds of evidence (walk/fallback.c lists all):
+ * - The code of the frame keeps frame pointers. This is checked first: it needs fewer reads.
+ * - The call before the return address enters a function without a row. The frame has no row
+ *   either, so it may be a frame of this function.
  */
 #include <linux/moduleparam.h>
 
@@ -14,7 +16,7 @@ bool sfu_proved_only;
 module_param_named(proved_only, sfu_proved_only, bool, 0644);
 MODULE_PARM_DESC(proved_only, "follow a frame pointer only where a call proves it: Y leaves out frames of files that keep frame pointers, where no call is known (default N)");
 
-/* Returns true if a scan has found that the code in the frame's range keeps frame pointers. */
+/* Returns true if a scan of the mappings has found that the code of @frame keeps frame pointers. */
 bool sfu_keeps_fp(struct sfu_walk *walk, const struct sfu_frame *frame)
 {
 	struct sfu_range *range = sfu_walk_range_of(walk, frame);
@@ -22,12 +24,12 @@ bool sfu_keeps_fp(struct sfu_walk *walk, const struct sfu_frame *frame)
 	return range && range->keeps_fp == SFRAME_KEEPS_FP_YES;
 }
 
-/* Finds the caller in the present frame's record. Nothing confirms yet that this is the caller. */
+/* Sets @caller from a frame record at FP; false if invalid. Wrong if code uses FP for data. */
 bool sfu_record_find(struct sfu_walk *walk, struct sfu_frame *caller)
 {
 	const struct sfu_frame *frame = &walk->frame;
 	const bool is_low = sfu_record_is_low(frame);
-	/* The CFA is right above a frame record; but one word higher in Go's low records. */
+	/* The CFA is right above the frame record. On arm64, Go leaves one word between them. */
 	const int cfa = 16 + (is_low ? SFU_ARCH_LOW_RECORD : 0);
 	const struct sframe_row row = {
 		.cfa = { .how = SFRAME_RULE_REG, .reg = SFU_ARCH_REG_FP, .off = cfa },
@@ -40,9 +42,9 @@ bool sfu_record_find(struct sfu_walk *walk, struct sfu_frame *caller)
 }
 
 /*
- * Returns true if a call proves @caller: the call before its return address enters a function that
- * is in the file of the present frame and has no row. If the call enters another function, the
- * record belongs to an outer caller.
+ * Returns true if the call before @caller->ip (a return address) proves @caller. It must enter a
+ * function without a row, in the present frame's file. If it enters any other function, FP has led
+ * to the record of an outer frame.
  */
 bool sfu_record_is_proved(struct sfu_walk *walk, const struct sfu_frame *caller)
 {
@@ -56,8 +58,9 @@ bool sfu_record_is_proved(struct sfu_walk *walk, const struct sfu_frame *caller)
 	if (!here || !there || here->vma.file != there->vma.file)
 		return false;
 	/*
-	 * If the file has neither rows nor frame pointers, the record may be of any outer function.
-	 * It counts only if the caller's code keeps FP: the kernel's walk finds this caller, too.
+	 * If the file has neither rows nor frame pointers, FP may lead to the record of any outer
+	 * function. Then the code of @caller must keep frame pointers. The kernel's walk by FP
+	 * finds the same caller, so an error is no worse.
 	 */
 	if (there->has_no_data && !sfu_keeps_fp(walk, caller))
 		return false;
@@ -65,15 +68,15 @@ bool sfu_record_is_proved(struct sfu_walk *walk, const struct sfu_frame *caller)
 }
 
 /*
- * Least distance, in bytes, from SP down to a frame record on another stack. Most nearer records
- * belong to functions that have returned. With the double, no caller is found on stacks close by.
+ * FP must be at least this many bytes below SP to count as on another stack. A nearer FP mostly
+ * leads to the record of a function that has returned. With twice this, near stacks are missed.
  */
 #define MIN_STACK_DISTANCE	0x10000
 
 /*
- * Finds the caller of @frame on another stack at lower addresses, to which FP leads. Go runs C, and
- * parts of its runtime, on the stack of the thread, and the goroutine that calls them has a stack
- * of its own. @frame must not be sampled or hit by a signal: it may be in a stack switch.
+ * Finds the caller of @frame if FP leads to another stack, at lower addresses. A goroutine, on a
+ * stack of its own, calls C and parts of Go's runtime on the thread's stack. @frame must not be
+ * sampled or hit by a signal: its function may be switching stacks.
  */
 bool sfu_record_find_on_other_stack(struct sfu_walk *walk, const struct sfu_frame *frame,
 				    struct sfu_frame *caller)
@@ -92,24 +95,21 @@ bool sfu_record_find_on_other_stack(struct sfu_walk *walk, const struct sfu_fram
 	       sfu_call_is_before(walk, caller->ip);
 }
 
-/*
- * Returns true if @caller is in anonymous code that keeps frame pointers, and its record leads to
- * code. This replaces the check for a call: interpreters may push a return address and jump.
- */
+/* Returns true if an interpreter may have pushed @caller->ip and jumped, without a call. */
 static bool is_pushed_return(struct sfu_walk *walk, const struct sfu_frame *caller)
 {
 	struct sfu_range *range = sfu_walk_range_of(walk, caller);
 	unsigned long ra;
 
+	/* @caller must be anonymous code that keeps FP, and its frame record lead to code, too. */
 	return range && !range->vma.file && range->keeps_fp == SFRAME_KEEPS_FP_YES &&
 	       !sfu_walk_read_word(walk, caller->fp + sizeof(ra), &ra) &&
 	       sfu_walk_find_range(walk, sfu_arch_strip_ra(ra) - 1);
 }
 
 /*
- * Returns true, and sets &sfu_frame.by_kept_fp of @caller (see sfu_record_find()), if the code of
- * the present frame keeps frame pointers. Unless the caller's FP is 0, its return address must
- * follow a call, and if its code keeps frame pointers, too, its FP must lead to a next record.
+ * @caller was found by FP. Returns true if the present frame's code keeps frame pointers, and FP
+ * and ip of @caller pass the checks below. Then also sets &sfu_frame.by_kept_fp of @caller.
  */
 bool sfu_record_is_kept(struct sfu_walk *walk, struct sfu_frame *caller)
 {
@@ -117,10 +117,12 @@ bool sfu_record_is_kept(struct sfu_walk *walk, struct sfu_frame *caller)
 
 	if (READ_ONCE(sfu_proved_only) || !sfu_keeps_fp(walk, &walk->frame))
 		return false;
+	/* If the code of @caller keeps FP, too, its FP must lead to a frame record, or be 0. */
 	if (caller->fp && sfu_keeps_fp(walk, caller) &&
 	    !sfu_record_links_up(caller, &walk->frame) &&
 	    !sfu_record_find_on_other_stack(walk, caller, &next))
 		return false;
+	/* Unless FP of @caller is 0, its ip must follow a call, or be pushed by an interpreter. */
 	if (caller->fp && !sfu_call_may_return_to(walk, caller->ip) &&
 	    !is_pushed_return(walk, caller))
 		return false;
@@ -129,9 +131,8 @@ bool sfu_record_is_kept(struct sfu_walk *walk, struct sfu_frame *caller)
 }
 
 /*
- * Returns true if no scan has found out whether the code of the present frame keeps frame pointers:
- * after a scan, a walk may get further. If the ip is in anonymous code, stores it in the range: the
- * next scan reads the code around it.
+ * Returns true if no scan has found out yet whether the code of the present frame keeps frame
+ * pointers. After the next scan, a walk may get further.
  */
 bool sfu_keeps_fp_is_unknown(struct sfu_walk *walk)
 {
@@ -139,7 +140,7 @@ bool sfu_keeps_fp_is_unknown(struct sfu_walk *walk)
 
 	if (READ_ONCE(sfu_proved_only) || !range || range->keeps_fp != SFRAME_KEEPS_FP_UNKNOWN)
 		return false;
-	/* Walks write nothing to a map that is inherited from the parent. */
+	/* Tell the next scan where to read code first. A child must not write to a parent's map. */
 	if (!range->vma.file && !walk->lookup.is_inherited)
 		WRITE_ONCE(range->missed_addr, sfu_walk_lookup_ip(&walk->frame));
 	return true;

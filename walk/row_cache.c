@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The row caches: hash tables from addresses of code to rows, to save searches in SFrame sections.
+ * The row caches: hash tables from code addresses to SFrame rows. They save searches in sections.
  *
- * Each processor has one cache for all processes. A walk uses the cache of its processor, with
- * preemption disabled. A walk in an NMI that interrupts this walk does not use the cache. So one
- * walk at a time reads and writes a cache, without barriers.
+ * Each processor has one cache for all processes. A walk uses it with preemption disabled. A walk
+ * that interrupts this walk does not use it. So one walk at a time uses a cache, without barriers.
  *
- * A cached row is stored with the number of its section. All processes that use a table share its
- * number. A section in the memory of a process gets a new number each time it is mapped. So a
- * process that writes to its section changes no rows of other processes, and new code at an old
- * address finds no old rows. A row stays until a new row of its set replaces it.
+ * A cached row is stored with the number of its section. All processes that use a compiled table
+ * share its number. A section in user memory gets a new number each time it is mapped. So writes to
+ * a section change no rows of other processes, and new code at an old address finds no old rows. A
+ * row stays until newer rows with its hash value replace it.
  */
 #define pr_fmt(fmt) "sframe_unwind: " fmt
 
@@ -22,7 +21,8 @@
 #include "sframe_arch.h"
 #include "walk/row_cache.h"
 
-#define MAX_ROWS	0x100000U	/* 32 MiB a processor; nr_sets fits sfu_row_cache_set() */
+/* Maximum of the module parameter row_cache, in rows: 32 MiB of memory for each processor. */
+#define MAX_ROWS	0x100000U
 
 static unsigned int row_cache = 4096;
 module_param(row_cache, uint, 0444);
@@ -31,25 +31,26 @@ MODULE_PARM_DESC(row_cache, "rows that each processor remembers, of 32 bytes eac
 DEFINE_PER_CPU(struct sfu_row_cache, sfu_row_caches);
 
 /*
- * Returns a number that no section or table had before. Sets @key_base to a random number: the key
- * of a row is its address + @key_base, so no process knows whose rows its own rows replace.
+ * Returns a new number, by which row caches identify a section or table. Sets @key_base: the key of
+ * a row is its address + @key_base.
  */
 u64 sfu_row_cache_new_section(u64 *key_base)
 {
 	static atomic64_t last;
 
+	/* Random: no process may know which rows of other processes its own rows replace. */
 	*key_base = get_random_u64();
 	return atomic64_inc_return(&last);
 }
 
-/* A packed row has its flags in the low bits of the CFA's offset, which are 0 by its alignment. */
+/* Packed rows have flags in the low bits of the CFA offset, which are 0 as CFAs are aligned. */
 static_assert(SFU_ARCH_CFA_ALIGN > (SFU_ROW_BY_FP | SFU_ROW_SAVES_FP | SFU_ROW_IS_OTHER));
 
-/* Returns @row in packed form; SFU_ROW_OUTERMOST; or SFU_ROW_IS_OTHER if it cannot be packed. */
+/* Returns @row as a packed row; SFU_ROW_OUTERMOST; or SFU_ROW_IS_OTHER if it cannot be packed. */
 u64 sfu_row_pack(const struct sframe_row *row)
 {
 	const s64 cfa = row->cfa.off, ra = cfa + row->ra.off;
-	const u64 max = cfa - sizeof(long);	/* offset from SP or FP of the word below the CFA */
+	const u64 max = cfa - sizeof(long);	/* offset of the word right below the CFA */
 	u64 how = 0, fp = 0;
 
 	if (row->outermost)
@@ -61,7 +62,7 @@ u64 sfu_row_pack(const struct sframe_row *row)
 		how = SFU_ROW_BY_FP;
 	else if (row->cfa.reg != SFU_ARCH_REG_SP)
 		return SFU_ROW_IS_OTHER;
-	/* If calls push the return address (x86), it is the last word below the CFA. */
+	/* On x86, calls push the return address: it is the word right below the CFA. */
 	if (SFU_ARCH_REG_RA < 0 ? (u64)ra != max : (u64)ra > max)
 		return SFU_ROW_IS_OTHER;
 	if (row->fp.how == SFRAME_RULE_CFA_MEM) {
@@ -75,7 +76,7 @@ u64 sfu_row_pack(const struct sframe_row *row)
 	return cfa | how | FIELD_PREP(SFU_ROW_RA, ra) | FIELD_PREP(SFU_ROW_FP, fp);
 }
 
-/* Allocates the row caches. After -ENOMEM, sfu_row_cache_exit() frees those that it allocated. */
+/* Allocates a row cache for each processor. After -ENOMEM, sfu_row_cache_exit() frees them. */
 int sfu_row_cache_init(void)
 {
 	int cpu;
@@ -93,7 +94,7 @@ int sfu_row_cache_init(void)
 	return 0;
 }
 
-/* Frees the row caches. Called when no walk can run any more. */
+/* Frees the row caches of all processors. Called when no walk can run any more. */
 void sfu_row_cache_exit(void)
 {
 	int cpu;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The row cache of a processor: rows that walks have looked up. See walk/row_cache.c. */
+/* The row cache of a processor: SFrame rows that walks have looked up. See walk/row_cache.c. */
 #ifndef SFU_ROW_CACHE_H
 #define SFU_ROW_CACHE_H
 
@@ -10,41 +10,42 @@
 #include "sframe_core.h"
 
 /*
- * A packed row: a row of the most common kind in one u64. All offsets are relative to one register,
- * SP or FP. The CFA's offset is a multiple of SFU_ARCH_CFA_ALIGN. The return address and the
- * caller's frame pointer are stored between the register and the CFA.
+ * A packed row: an SFrame row of the most common kind in one u64. Its offsets count from one
+ * register, SP or FP. Return address and saved FP are between this register and the CFA.
  */
-#define SFU_ROW_BY_FP		BIT_ULL(0)	/* the CFA is relative to FP; without it, to SP */
-#define SFU_ROW_SAVES_FP	BIT_ULL(1)	/* the caller's frame pointer is on the stack */
-#define SFU_ROW_IS_OTHER	BIT_ULL(2)	/* the row cannot be packed, or there is none */
-#define SFU_ROW_CFA		GENMASK_ULL(15, 3)	/* offset of the CFA from SP or FP */
-#define SFU_ROW_RA		GENMASK_ULL(31, 16)	/* offset of the stored return address */
-#define SFU_ROW_FP		GENMASK_ULL(47, 32)	/* offset of the stored frame pointer */
+#define SFU_ROW_BY_FP		BIT_ULL(0)	/* packed row: the CFA is relative to FP, not SP */
+#define SFU_ROW_SAVES_FP	BIT_ULL(1)	/* packed row: the caller's FP is on the stack */
+#define SFU_ROW_IS_OTHER	BIT_ULL(2)	/* no packed row exists: the fast path stops here */
+/* Bytes from FP if SFU_ROW_BY_FP is set, else from SP, to: CFA, return address, saved FP. */
+#define SFU_ROW_CFA		GENMASK_ULL(15, 3)
+#define SFU_ROW_RA		GENMASK_ULL(31, 16)
+#define SFU_ROW_FP		GENMASK_ULL(47, 32)
 
-#define SFU_ROW_OUTERMOST	(SFU_ROW_IS_OTHER | BIT_ULL(16))	/* there is no caller */
-#define SFU_ROW_NONE		(SFU_ROW_IS_OTHER | BIT_ULL(17))	/* code without a row */
+/* Cached instead of a packed row. OUTERMOST: the frame has no caller. NONE: code has no row. */
+#define SFU_ROW_OUTERMOST	(SFU_ROW_IS_OTHER | BIT_ULL(16))
+#define SFU_ROW_NONE		(SFU_ROW_IS_OTHER | BIT_ULL(17))
 
 struct sfu_cached_row {
-	u64	section;	/* number of the section; 0: the slot is empty */
-	u64	key;		/* address of the code + &sfu_section.key_base */
-	u64	row;		/* the packed row (SFU_ROW_*) of this address */
+	u64	section;	/* identifies the section of the row; 0: empty slot */
+	u64	key;		/* key of the row: address of its code + &sfu_section.key_base */
+	u64	row;		/* packed row for @key; if none, SFU_ROW_* tells why */
 };
 
-/* Slots of a set, which fits a cache line. With 1 slot, two rows in use would evict each other. */
+/* Rows in one set of a row cache (one cache line). With 1, two rows in use may evict each other. */
 #define SFU_ROW_WAYS	2U
 
 struct sfu_row_set {
 	struct sfu_cached_row	ways[SFU_ROW_WAYS];
 } __aligned(64);
 
-/* The row cache of one processor. A walk that may not use it has a cache of one set of its own. */
+/* The row cache of one processor. Where a walk may not use it, the walk has a cache of one set. */
 struct sfu_row_cache {
-	struct sfu_row_set	*sets;		/* array of @nr_sets sets */
+	struct sfu_row_set	*sets;		/* hash table: array of @nr_sets sets of rows */
 	unsigned long		nr_sets;
-	bool			is_used;	/* a walk on this processor uses the cache */
+	bool			is_used;	/* a walk uses the cache: a nested walk may not */
 };
 
-/* Returns the set of slots for @key. The product spreads neighbouring keys over distant sets. */
+/* Returns the row cache's set for @key. Multiplication spreads near keys over distant sets. */
 static __always_inline struct sfu_row_set *sfu_row_cache_set(struct sfu_row_cache cache, u64 key)
 {
 	return &cache.sets[(u32)key * GOLDEN_RATIO_32 * cache.nr_sets >> 32];
@@ -56,7 +57,7 @@ static __always_inline bool sfu_cached_row_is(const struct sfu_cached_row *cache
 	return cached->section == section && cached->key == key;
 }
 
-/* Returns the cached packed row of @key in the section with number @section, or 0. */
+/* Returns the row (SFU_ROW_* value) cached for @key in section number @section; 0 if none is. */
 static inline u64 sfu_row_cache_find(struct sfu_row_cache cache, u64 section, u64 key)
 {
 	const struct sfu_row_set *set = sfu_row_cache_set(cache, key);
@@ -68,7 +69,7 @@ static inline u64 sfu_row_cache_find(struct sfu_row_cache cache, u64 section, u6
 	return 0;
 }
 
-/* Adds a row to the cache. Of the two rows in its set, the older one is dropped. */
+/* Adds a packed row to the row cache. Drops the older one of the two rows in its set. */
 static __always_inline void sfu_row_cache_add(struct sfu_row_cache cache, u64 section, u64 key,
 					      u64 row)
 {
@@ -81,14 +82,14 @@ static __always_inline void sfu_row_cache_add(struct sfu_row_cache cache, u64 se
 DECLARE_PER_CPU(struct sfu_row_cache, sfu_row_caches);
 
 /*
- * Returns the row cache of this processor; NULL if the caller has interrupted a walk that uses the
- * cache. Any context, NMI included. The caller keeps preemption disabled until sfu_row_cache_put().
+ * Returns the row cache of this processor; NULL if the caller has interrupted a walk that uses it.
+ * Any context, NMI included. The caller keeps preemption disabled until sfu_row_cache_put().
  */
 static inline struct sfu_row_cache *sfu_row_cache_get(void)
 {
 	struct sfu_row_cache *cache = this_cpu_ptr(&sfu_row_caches);
 
-	/* No race: a walk that interrupts this one gives the cache back before this one goes on. */
+	/* Not atomic: a walk that interrupts here gives the cache back before this goes on. */
 	if (READ_ONCE(cache->is_used))
 		return NULL;
 	WRITE_ONCE(cache->is_used, true);
@@ -96,7 +97,6 @@ static inline struct sfu_row_cache *sfu_row_cache_get(void)
 	return cache;
 }
 
-/* Gives back a cache that sfu_row_cache_get() has returned, which may be NULL. */
 static inline void sfu_row_cache_put(struct sfu_row_cache *cache)
 {
 	barrier();

@@ -3,16 +3,13 @@
  * Signal frames: steps from the rt_sigreturn stub, where handlers return, to the interrupted code.
  *
  * The kernel saves the interrupted registers on the stack (struct sigcontext). rt_sigreturn()
- * restores them one by one. A sample near its end may see a stack pointer that already points into
- * the interrupted frame, where no registers are saved. So a walk checks that they look like saved
- * registers, and that they equal the registers that have already been restored.
+ * restores them one by one. Near the end of rt_sigreturn(), SP may already point into the
+ * interrupted frame, where no registers are saved. So a walk checks that the words there look like
+ * saved registers. It also compares them to the registers that rt_sigreturn() has restored by then.
  */
 #include "walk/walk.h"
 
-/*
- * Returns SFU_STOP_NONE if @sigcontext has registers that a signal saved. If rt_sigreturn() has
- * restored a register, and it differs from its saved value, the saved ones are of an older signal.
- */
+/* Returns SFU_STOP_SIGNAL if the words at @sigcontext cannot be what rt_sigreturn() restores. */
 static enum sfu_stop check_context(struct sfu_walk *walk, unsigned long sigcontext)
 {
 	const struct pt_regs *regs = walk->frame.regs;
@@ -20,6 +17,7 @@ static enum sfu_stop check_context(struct sfu_walk *walk, unsigned long sigconte
 	enum sfu_stop stop = sfu_arch_check_sigcontext(walk, sigcontext);
 	unsigned long saved;
 
+	/* If a register restored by rt_sigreturn() differs, @sigcontext is of an older signal. */
 	for (reg = 0; !stop && reg < nr; reg++) {
 		stop = sfu_walk_read_saved(walk, sigcontext, reg, &saved);
 		if (!stop && saved != sfu_arch_reg(regs, reg))
@@ -29,9 +27,9 @@ static enum sfu_stop check_context(struct sfu_walk *walk, unsigned long sigconte
 }
 
 /*
- * Goes from a signal frame to the frame that the signal interrupted. Returns SFU_STOP_SIGNAL if the
- * walk has already crossed SFU_MAX_SIGNALS signal frames, the saved registers are not valid, or the
- * saved ip is in no range. Other errors: SFU_STOP_STACK, SFU_STOP_BUDGET.
+ * Goes from a signal frame to the frame that the signal interrupted. Errors:
+ * SFU_STOP_SIGNAL: too many signal frames, bad saved registers, or no code at the saved ip;
+ * SFU_STOP_STACK, SFU_STOP_BUDGET: a read failed.
  */
 enum sfu_stop sfu_signal_step(struct sfu_walk *walk)
 {
@@ -50,6 +48,7 @@ enum sfu_stop sfu_signal_step(struct sfu_walk *walk)
 	if (stop)
 		return stop;
 	walk->frame = caller;
+	/* The uretprobe trampoline and the uprobe page make system calls: signals may hit them. */
 	if (sfu_uprobe_is_used())
 		sfu_uprobe_leave(walk);
 	if (!sfu_walk_find_range(walk, walk->frame.ip)) {
@@ -69,9 +68,10 @@ bool sfu_signal_is_stub_at(struct sfu_walk *walk, unsigned long addr)
 }
 
 /*
- * Returns true if the ip is in the rt_sigreturn stub: at its start, where a signal handler returns
- * to; at its system call, if the stub was sampled or interrupted by another signal; or at its end,
- * if the kernel is in this system call. At all three, SP points to the signal frame.
+ * Returns true if the ip is in the rt_sigreturn stub, where SP points to the signal frame:
+ * - at the start, to which a signal handler returns;
+ * - at the system call instruction, which a sample or another signal may hit;
+ * - at the end, where the ip is while the system call runs.
  */
 bool sfu_signal_is_at_return(struct sfu_walk *walk)
 {

@@ -16,11 +16,11 @@ int sfu_user_read_now(void *dst, unsigned long addr, size_t len)
 	u64 val64;
 	u32 val32;
 
-	/* Without the mask, a process could choose what is read in speculation. */
+	/* Without this mask, a process could choose any address for a speculative read. */
 	addr = sfu_arch_mask_user(addr);
 	if (!sfu_user_open(addr, len))
 		return -EFAULT;
-	/* Until sfu_user_close(), no function may be called, not even memcpy(). */
+	/* Until sfu_user_close() ends user access, no function may be called, not even memcpy(). */
 	for (end = addr + len; end - addr >= sizeof(val64); addr += sizeof(val64)) {
 		unsafe_get_user(val64, (u64 __user *)addr, absent);
 		((struct sframe_any_u64 *)to)->v = val64;
@@ -44,17 +44,17 @@ absent:
 }
 
 /*
- * Reads @len bytes of user memory of current to @dst. Any value of @addr is safe. Any context, NMI
- * included. Returns -EFAULT, with @dst undefined, if a byte is not readable or not present. A KUnit
- * test may replace this function in its own task, in which no samples are taken.
+ * Reads @len bytes of user memory of current to @dst, in any context, NMI included. Any @addr is
+ * safe. Returns -EFAULT, with @dst undefined, if a byte is not readable or not present.
  */
 int sfu_user_read(void *dst, unsigned long addr, size_t len)
 {
+	/* A KUnit test may replace this function in its own task, in which no samples are taken. */
 	KUNIT_STATIC_STUB_REDIRECT(sfu_user_read, dst, addr, len);
 	return sfu_user_read_now(dst, addr, len);
 }
 
-/* Reads a number of @size bytes, in the machine's byte order, after sfu_user_open(). */
+/* Reads a native-endian integer of @size bytes from memory that sfu_user_open() has opened. */
 static __always_inline bool get_user_now(const struct sframe_header *hdr, struct sframe_reader *rd,
 					 u64 addr, u32 size, u64 *val)
 {
@@ -85,12 +85,8 @@ absent:
 }
 
 /*
- * Finds the row of @pc, below 2^63, in a section in user memory, in the machine's byte order.
- *
- * All reads are inside one window of user memory. The bounds of the header keep them in the
- * section, and sfu_user_open() is a barrier. If the processor mispredicts a check of these bounds,
- * it reads at most 8 GiB above the section. These reads stay in the hole between user and kernel
- * addresses, which has at least 2^47 bytes.
+ * Finds the row for the code at @pc, which is below 2^63, in an SFrame section in user memory. The
+ * section has the machine's byte order.
  */
 int sfu_user_find(const struct sframe_header *hdr, struct sframe_reader *rd, u64 pc,
 		  struct sframe_raw_row *raw)
@@ -99,6 +95,11 @@ int sfu_user_find(const struct sframe_header *hdr, struct sframe_reader *rd, u64
 	int err;
 
 	KUNIT_STATIC_STUB_REDIRECT(sfu_user_find, hdr, rd, pc, raw);
+	/*
+	 * Speculation: on x86, sfu_user_open() is a barrier. On arm64, each read masks its address.
+	 * If a check of the section's bounds is mispredicted, reads go at most 8 GiB above the
+	 * section. Kernel memory is out of reach: the hole below it has at least 2^47 bytes.
+	 */
 	if (!sfu_user_open(hdr->addr, sframe_header_span(hdr)))
 		return -EFAULT;
 	err = sframe_find(&from, pc, raw);

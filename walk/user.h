@@ -14,8 +14,8 @@ int sfu_user_find(const struct sframe_header *hdr, struct sframe_reader *rd, u64
 		  struct sframe_raw_row *raw);
 
 /*
- * Allows inline reads of user memory of current at @addr, without page faults. Returns false if it
- * is no user memory. Until sfu_user_close(), use only sfu_user_get_word(), and call no function.
+ * Opens @len bytes of user memory of current at @addr for reads without page faults. Returns false
+ * if these are no user addresses. Call only inline reads until sfu_user_close() ends user access.
  */
 static __always_inline bool sfu_user_open(unsigned long addr, unsigned long len)
 {

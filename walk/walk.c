@@ -2,15 +2,17 @@
 /*
  * The walk: the unwinding of one user stack, from each frame to its caller, by SFrame data.
  *
- * The fast path (fast.c) enters most frames. The general path finds the range of the address and
- * the row in its section, and applies the row. fallback.c finds the callers of code without a row,
- * and signal.c crosses signal frames.
+ * The fast path (fast.c) enters most frames. The general path finds the range (executable mapping)
+ * of the ip, and applies the row in its SFrame section. fallback.c finds the callers of code
+ * without a row, and signal.c crosses signal frames.
  *
- * A walk cannot loop, because each step does one of four things: it raises the stack pointer; it
- * crosses a signal frame, at most SFU_MAX_SIGNALS times; it leaves the sampled frame, or a frame
- * that a signal interrupted; or it goes to another stack, at lower addresses, at most
- * SFU_MAX_SWITCHES times. The work is bounded, because one budget is charged for look-ups, steps,
- * reads, and the list of pending uretprobes. A walk takes no lock, and allocates nothing.
+ * A walk cannot loop, because each step does one of these:
+ * - raises SP;
+ * - crosses a signal frame, at most SFU_MAX_SIGNALS times;
+ * - leaves the sampled frame, or a frame that a signal interrupted;
+ * - goes to another stack, at lower addresses, at most SFU_MAX_SWITCHES times.
+ * The work is bounded: each step, look-up and read costs a part of the walk's budget of
+ * instructions. A walk takes no lock, and allocates nothing.
  */
 #include "walk/fallback.h"
 #include "walk/walk.h"
@@ -27,7 +29,7 @@ static bool uses_unverified_sp(const struct sfu_walk *walk, const struct sframe_
 	       (is_sp_based(&row->cfa) || is_sp_based(&row->ra) || is_sp_based(&row->fp));
 }
 
-/* Returns true if a call proves the caller: the call before @ra enters the function of @row. */
+/* Returns true if the call before @ra enters the function of @row: this proves @ra to be right. */
 static bool is_proved(struct sfu_walk *walk, unsigned long ra, const struct sframe_row *row)
 {
 	unsigned long callee;
@@ -36,14 +38,11 @@ static bool is_proved(struct sfu_walk *walk, unsigned long ra, const struct sfra
 	       callee == sfu_walk_find_function(walk, row, sfu_walk_lookup_ip(&walk->frame));
 }
 
-/*
- * Finds a caller on another stack, at lower addresses, where the row says that it is: Go and OCaml
- * call functions on other stacks. A proof is needed, by the call before the return address, because
- * functions that have returned leave other return addresses on stacks.
- */
+/* Finds by @row a caller on another stack, at lower addresses. Go and OCaml have such callers. */
 static bool leaves_stack_by_row(struct sfu_walk *walk, const struct sframe_row *row,
 				struct sfu_frame *caller)
 {
+	/* Require is_proved(): the return address may be left from a function that has returned. */
 	if (walk->nr_switches == SFU_MAX_SWITCHES || uses_unverified_sp(walk, row) ||
 	    sfu_walk_find_caller_above(walk, row, 0, caller) || !is_proved(walk, caller->ip, row))
 		return false;
@@ -73,9 +72,8 @@ static enum sfu_stop step_by_row(struct sfu_walk *walk, const struct sframe_row 
 }
 
 /*
- * Goes one step from code to which a function (&sfu_section.entry_start) has jumped, and which runs
- * in the frame of this function. So @row is right if the call before the return address enters this
- * function. Else, the step is made as from code without a row.
+ * Goes one step from JIT code that has no frame of its own. The function at
+ * &sfu_section.entry_start has jumped to this code, which runs in the function's frame.
  */
 static enum sfu_stop step_after_jump(struct sfu_walk *walk, const struct sfu_section *section,
 				     const struct sframe_row *row)
@@ -83,6 +81,7 @@ static enum sfu_stop step_after_jump(struct sfu_walk *walk, const struct sfu_sec
 	struct sfu_frame caller;
 	unsigned long callee;
 
+	/* @row holds only if the return address follows a call of the function that jumps here. */
 	if (sfu_walk_find_caller(walk, row, &caller) ||
 	    !sfu_call_find_callee(walk, caller.ip, &callee) ||
 	    callee - section->entry_start >= section->entry_size)
@@ -99,7 +98,7 @@ static enum sfu_stop step(struct sfu_walk *walk, struct sfu_range *range)
 	case 0:
 		if (row.outermost)
 			return SFU_STOP_COMPLETE;
-		/* Back from a handler on an alternate stack, SP may fall: rows only raise it. */
+		/* Back from an alternate signal stack, SP may fall: sfu_signal_step() allows it. */
 		if (row.cfa.how == SFRAME_RULE_SAME ||
 		    (row.signal && sfu_signal_is_at_return(walk)))
 			return sfu_signal_step(walk);
@@ -143,9 +142,9 @@ static noinline enum sfu_stop walk_slow(struct sfu_walk *walk, struct sfu_range 
 }
 
 /*
- * Enters the next frames of a walk, at most @max (not 0). Stores their addresses in @ips, and their
- * number in @nr. Returns SFU_STOP_NONE if at least one frame was entered, and the walk can go on.
- * Else returns why the walk ends: then only the ip of &sfu_walk.frame is valid.
+ * Finds at most @max (not 0) callers. Stores their addresses in @ips, and their number in @nr.
+ * Returns SFU_STOP_NONE if the walk can go on: then @nr is at least 1. Else returns why the walk
+ * ends: of the present frame, only the ip is then valid.
  */
 enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max, unsigned int *nr)
 {
@@ -153,7 +152,7 @@ enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
 	enum sfu_stop stop;
 
 	*nr = 0;
-	/* In execve(), the registers may be of the old program and the memory of the new one. */
+	/* In execve(), memory and (empty) map may be the new program's, but registers the old's. */
 	if (current->in_execve && !(walk->map && walk->map->nr_sections))
 		return SFU_STOP_EXEC;
 	if (!walk->has_memory)
@@ -167,20 +166,14 @@ enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
 	if (stop || *nr)
 		return stop;
 	stop = walk_slow(walk, range, ips, max, nr);
-	/* If the budget is spent, a step may report another reason: the budget is the real one. */
+	/* After the budget is spent, reads fail as if pages were absent: corrects @stop. */
 	return stop && !walk->lookup.rd.budget ? SFU_STOP_BUDGET : stop;
 }
 
 /*
  * Begins a walk at @regs, the sampled registers of user mode, which sfu_arch_unwindable() has
- * accepted. The caller holds @map and @cache until the end of the walk; both may be NULL.
- * @is_inherited: the map is the parent's, and the walk writes nothing to it.
- *
- * During a task switch, user addresses refer to the memory of the next task while current is still
- * the previous one. Calls of the firmware and writes to kernel code use page tables of their own.
- * NMIs, tracepoints and kprobes occur there, so each walk checks whose memory it is. It checks
- * once: the interrupted code does not continue before the walk ends. Members are set one by one: a
- * structure assignment would first clear all of them.
+ * accepted. The caller keeps @map and @cache until the end of the walk; both may be NULL.
+ * @is_inherited: @map belongs to the parent, so a walk of the forked child writes nothing to it.
  */
 void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_inherited,
 		   struct sfu_row_cache *cache, struct pt_regs *regs)
@@ -188,6 +181,7 @@ void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_inherited
 	struct sfu_lookup *lookup = &walk->lookup;
 	struct sfu_frame *frame = &walk->frame;
 
+	/* The members are set one by one: a structure assignment would first clear all of them. */
 	walk->map = map;
 	walk->last = NULL;
 	lookup->rd.budget = SFU_BUDGET;
@@ -200,6 +194,12 @@ void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_inherited
 	lookup->wants_map = false;
 	lookup->nr_cached = 0;
 	lookup->nr_missed = 0;
+	/*
+	 * NMIs, tracepoints and kprobes may occur while the memory of current is not loaded. A task
+	 * switch loads the next task's memory before it changes current. Firmware calls and writes
+	 * to kernel code use other page tables. One check is enough: the interrupted code does not
+	 * go on before the walk ends.
+	 */
 	walk->has_memory = sfu_arch_has_user_memory();
 	walk->wants_keeps_fp = false;
 	frame->ip = instruction_pointer(regs);
@@ -217,8 +217,8 @@ void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_inherited
 	if (map && walk->has_memory && sfu_uprobe_is_used())
 		sfu_uprobe_undo(walk);
 	/*
-	 * A new task begins after the system call of clone(), perhaps on a new stack. Rows before
-	 * the next branch describe the parent's stack, so the walk begins at the branch target.
+	 * A new task begins after the system call of clone(). Up to the next branch, the rows
+	 * describe the parent's stack, so the walk begins at the target of this branch.
 	 */
 	if (unlikely(sfu_arch_is_child(regs)) && map && walk->has_memory)
 		frame->ip += sfu_arch_child_branch(walk, frame->ip);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The unwinding of one user stack, frame by frame. See walk/walk.c.
- *
- * All functions run in any context, NMI included, and never wait. Preemption is disabled from
- * sfu_walk_init() to the end of the walk.
+ * The unwinding of one user stack, frame by frame. See walk/walk.c. All functions run in any
+ * context, NMI included, and never wait. During a walk, preemption is disabled.
  */
 #ifndef SFU_WALK_H
 #define SFU_WALK_H
@@ -16,62 +14,63 @@
 #include "sframe_stats.h"
 
 /*
- * Limits of a walk, so that it ends: signal frames that it crosses, and switches to a stack at
- * lower addresses. With half, walks of nested signal handlers, or of Go with cgo, would end early.
+ * Maximum of signal frames that a walk crosses, and of its switches to a stack at lower addresses.
+ * With half of each, walks of nested signal handlers, or of Go with cgo, end early.
  */
 #define SFU_MAX_SIGNALS		8
 #define SFU_MAX_SWITCHES	4
 
-/* Costs in the budget of a walk, in instructions. With half, a walk could take over 60,000. */
-#define SFU_STEP_COST		500	/* cost of a step that the fast path cannot do */
-#define SFU_FALLBACK_COST	500	/* extra cost of a step from code without a row */
-#define SFU_FAST_COST		48	/* cost of a caller that the fast path finds */
-#define SFU_RECORD_COST		200	/* cost of following one frame record, besides reads */
-#define SFU_RANGE_COST		300	/* cost of a search for the mapping of an address */
-#define SFU_READ_COST		64	/* cost of a read of user memory, besides 1 for each byte */
-#define SFU_RETURN_COST		100	/* cost of examining one pending uretprobe of the task */
+/* Estimated costs of steps. If they were halved, a walk could execute over 60,000 instructions. */
+#define SFU_STEP_COST		500	/* cost in instructions: step outside of the fast path */
+#define SFU_FALLBACK_COST	500	/* cost in instructions: extra for a step without a row */
+#define SFU_FAST_COST		48	/* cost in instructions: step in the fast path */
+#define SFU_RECORD_COST		200	/* cost in instructions: frame record, besides its reads */
+#define SFU_RANGE_COST		300	/* cost in instructions: search for an address's mapping */
+#define SFU_READ_COST		64	/* cost in instructions: user read, plus 1 for each byte */
+#define SFU_RETURN_COST		100	/* cost in instructions: examine a pending uretprobe */
 
 /* One frame of the user stack: the frame that the walk has entered last, or its possible caller. */
 struct sfu_frame {
-	unsigned long	ip;		/* address in the code, which the walk reports to perf */
-	unsigned long	sp;		/* stack pointer at @ip */
-	unsigned long	fp;		/* value of the frame pointer register at @ip */
-	bool		is_activation;	/* a sample or signal hit @ip: it is no return address */
+	unsigned long	ip;		/* address of the frame's code, which is reported to perf */
+	unsigned long	sp;		/* value of the stack pointer when the task is at @ip */
+	unsigned long	fp;		/* value of the frame pointer when the task is at @ip */
+	bool		is_activation;	/* @ip is no return address: a sample or signal hit it */
 	/*
-	 * @sp may be wrong. Either the callee's FP has led to it, and the callee may have realigned
-	 * its stack. Or (arm64) it is a copy of the callee's SP, which may have moved already.
+	 * True if @sp may be wrong. Either FP of the callee has led to this frame, and the callee
+	 * may have realigned its stack. Or, on arm64, the link register has led to this frame. Then
+	 * @sp is the SP of the callee, which may have lowered it.
 	 */
 	bool		sp_unverified;
-	bool		by_kept_fp;	/* found by the FP of a callee that keeps frame pointers */
-	bool		is_in_chain;	/* found by following a chain of frame records */
-	struct pt_regs	*regs;		/* registers of the sampled frame; NULL in other frames */
-	unsigned long	sigcontext;	/* user address of registers that a signal saved; or 0 */
+	bool		by_kept_fp;	/* true: found by FP, and the callee's code keeps FP */
+	bool		is_in_chain;	/* the frame was found by a chain of frame records */
+	struct pt_regs	*regs;		/* sampled registers if the frame was sampled, else NULL */
+	unsigned long	sigcontext;	/* user address of the frame's struct sigcontext; or 0 */
 };
 
 /* One walk over the user stack of current, from the sampled frame towards the outermost one. */
 struct sfu_walk {
-	struct sfu_map		*map;		/* executable mappings; NULL: no scan has run yet */
-	struct sfu_range	*last;		/* range that the last search has found, or NULL */
-	struct sfu_lookup	lookup;		/* state of row look-ups, and the walk's budget */
-	bool			has_memory;	/* user addresses refer to the memory of current */
-	bool			wants_code;	/* return address in code that no scan has found */
-	bool			wants_keeps_fp;	/* a scan must find out if the code keeps FP */
-	struct sfu_frame	frame;		/* present frame: the one entered last */
-	unsigned int		nr_signals;	/* signal frames that the walk has crossed */
-	unsigned int		nr_switches;	/* switches to another stack, at lower addresses */
-	unsigned int		nr_frames[NR_SFU_METHODS];	/* callers found, by method */
+	struct sfu_map		*map;		/* map of the process; NULL: a scan must make one */
+	struct sfu_range	*last;		/* executable mapping looked up last, or NULL */
+	struct sfu_lookup	lookup;		/* state of row look-ups, with the walk's budget */
+	bool			has_memory;	/* page table of current is loaded: reads allowed */
+	bool			wants_code;	/* return address in no known code: scan may help */
+	bool			wants_keeps_fp;	/* unknown if code keeps FP: a scan may find out */
+	struct sfu_frame	frame;		/* frame that the walk has entered last */
+	unsigned int		nr_signals;	/* number of signal frames that the walk crossed */
+	unsigned int		nr_switches;	/* moves of the walk to stacks at lower addresses */
+	unsigned int		nr_frames[NR_SFU_METHODS];	/* callers found per sfu_method */
 };
 
 /*
- * Returns the address whose row describes the frame: for a return address, the byte before it, in
- * the call. If a call ends its function, its return address is already in the next function.
+ * Returns the address whose row describes the frame. For a return address, this is the byte before
+ * it: if a call ends its function, its return address is already in the next function.
  */
 static inline unsigned long sfu_walk_lookup_ip(const struct sfu_frame *frame)
 {
 	return frame->is_activation ? frame->ip : frame->ip - 1;
 }
 
-/* Returns true if all registers of the frame can be read, not only SP and FP. */
+/* Returns true if all registers of the frame are known: it was sampled, or hit by a signal. */
 static inline bool sfu_walk_has_registers(const struct sfu_frame *frame)
 {
 	return frame->regs || frame->sigcontext;
@@ -135,8 +134,8 @@ static inline int sfu_walk_find_row(struct sfu_walk *walk, struct sfu_range *ran
 }
 
 /*
- * Returns true if @range has rows that need no proof. If a function jumps to code and leaves its
- * frame to it, rows of this code need a proof that the function was called: step_after_jump().
+ * Returns true if @range has SFrame rows that need no other check. Returns false for JIT code that
+ * a jump may enter: its rows hold only if step_after_jump() has checked the return address.
  */
 static inline bool sfu_has_rows(const struct sfu_range *range)
 {
@@ -169,15 +168,12 @@ static inline bool sfu_walk_needs_scan(const struct sfu_walk *walk, enum sfu_sto
 	       (stop == SFU_STOP_NODATA && sfu_map_is_older_than_tables(walk->map));
 }
 
-/* walk/uprobe.c: compiled only with CONFIG_UPROBES, called only if sfu_uprobe_is_used() is true */
+/* walk/uprobe.c: built only with CONFIG_UPROBES. Called only if sfu_uprobe_is_used() is true. */
 unsigned long sfu_uprobe_real_ra(struct sfu_walk *walk, unsigned long cfa, unsigned long ra);
 void sfu_uprobe_undo(struct sfu_walk *walk);
 void sfu_uprobe_leave(struct sfu_walk *walk);
 
-/*
- * Returns true if current has hit a uprobe, or may be about to handle its first one. If that one is
- * optimized (a call instead of a breakpoint), it leaves no mark in the task: so the mm is checked.
- */
+/* Returns true if current has hit a uprobe, or may be about to handle its first one. */
 #ifdef CONFIG_UPROBES
 static __always_inline bool sfu_uprobe_is_used(void)
 {
