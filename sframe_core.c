@@ -3,14 +3,14 @@
  * The decoder: finds the row (unwind rule) for an address in the bytes of an SFrame section.
  *
  * The section is not trusted, and may change between two reads. So each number is read once, and
- * checked against the bounds of the header. A number that indexes a table is masked, too, because
- * the processor may mispredict the check.
+ * checked against the bounds of the header. An index of an array is masked, too, because the
+ * processor may mispredict the check.
  *
- * sframe_find.h searches for the row, and is inlined for each kind of memory. This file checks the
- * header, decodes rows, and reads sections in a buffer. It uses no lock, no allocation and no
- * function of the kernel, so it also compiles for programs, and runs in any context.
+ * This file checks headers, decodes rows, and reads sections in a buffer. sframe_find.h searches
+ * for rows, and is inlined for each kind of memory. Both use no lock, no allocation and no kernel
+ * function, so they run in any context, and in user-space programs.
  *
- * All functions use these errors:
+ * Errors of all functions:
  *   -ENOENT	nothing is known for this address
  *   -EFAULT	bytes are not in memory now
  *   -E2BIG	the budget of the look-up is spent
@@ -28,7 +28,8 @@ const struct sframe_defect_info sframe_defects[] = {
 
 /* What in the SFrame format differs between the architectures (ABIs). */
 struct abi {
-	struct sframe_rule ra;	/* rule for the return address; offset 0: each row stores it */
+	/* Default rule for return addresses. If its offset is 0, a row may store its own rule. */
+	struct sframe_rule ra;
 	bool	is_big_endian;
 	u8	nr_regs;
 	u8	sp;		/* DWARF register number */
@@ -79,6 +80,7 @@ static int check_preamble(struct sframe_header *hdr, struct sframe_reader *rd,
 	const u8 abi = array_index_nospec(raw->abi_arch, ARRAY_SIZE(abis));
 	const bool is_big_endian = *(const u8 *)&raw->magic == (SFRAME_MAGIC >> 8);
 
+	/* Linkers may leave a section that is all zeros: it counts as empty, not as malformed. */
 	if (raw->magic == 0) {
 		rd->defect = SFRAME_DEFECT_EMPTY;
 		return -ENOENT;
@@ -130,10 +132,9 @@ static int check_layout(struct sframe_header *hdr, struct sframe_reader *rd,
 }
 
 /*
- * Checks @raw, the stored header of a section at @addr with at most @len bytes, and sets @hdr to
- * it. Implements "SFrame Header" of the specification, for all versions, byte orders and ABIs: a
- * caller that handles one ABI compares &sframe_header.abi. Reads no other bytes, and sets only the
- * defect in @rd. Returns -ENOENT for a section of zeros, which linkers may leave.
+ * Checks @raw, a copy of the header of a section at @addr with at most @len bytes, and decodes it
+ * to @hdr: see "SFrame Header". Accepts all ABIs: a caller that supports only one must compare
+ * @hdr->abi. Returns 0; -EBADMSG for a defect, which it stores in @rd; -ENOENT if the magic is 0.
  */
 int sframe_header_check(struct sframe_header *hdr, struct sframe_reader *rd,
 			const struct sframe_raw_header *raw, u64 addr, u64 len)
@@ -145,9 +146,8 @@ int sframe_header_check(struct sframe_header *hdr, struct sframe_reader *rd,
 }
 
 /*
- * Length in bytes of all data words of a row, indexed by its info word; SFRAME_NO_SIZE if the word
- * size is undefined. The index has bits 1 to 4 of the info word, which are the number of words, and
- * bits 5 and 6, which are the word size.
+ * Length in bytes of all data words of a row; SFRAME_NO_SIZE if the word size is undefined.
+ * Index: SFRAME_FRE_SIZE_INDEX(), word size (2 bits) and number of words (4 bits) of the info word.
  */
 const u16 sframe_words_sizes[64] = {
 	[0x00] = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
@@ -159,13 +159,14 @@ const u16 sframe_words_sizes[64] = {
 static int set_register(const struct sframe_header *hdr, struct sframe_reader *rd,
 			struct sframe_rule *rule, u32 reg)
 {
+	/* Some assemblers make rules with unknown registers. */
 	if (reg >= abis[hdr->abi].nr_regs)
 		return sframe_unsupported(rd, SFRAME_DEFECT_REGNUM);
 	rule->reg = reg;
 	return 0;
 }
 
-/* Decodes a CFA offset, which s390x stores scaled. Refuses a result that does not fit 32 bits. */
+/* Decodes a CFA offset, which s390x stores biased and scaled. Refuses a result of over 32 bits. */
 static int mend_s390x_cfa(const struct sframe_header *hdr, struct sframe_reader *rd,
 			  struct sframe_rule *cfa)
 {
@@ -177,7 +178,7 @@ static int mend_s390x_cfa(const struct sframe_header *hdr, struct sframe_reader 
 	return off == cfa->off ? 0 : sframe_unsupported(rd, SFRAME_DEFECT_OFFSET);
 }
 
-/* Corrects the RA or FP rule of s390x: 0 means "no rule", an odd word in V2 means a register. */
+/* Decodes an RA or FP rule of s390x. Data word 0: not saved. Odd word (V2): in a register. */
 static int mend_s390x_saved(const struct sframe_header *hdr, struct sframe_reader *rd,
 			    struct sframe_rule *rule)
 {
@@ -191,7 +192,7 @@ static int mend_s390x_saved(const struct sframe_header *hdr, struct sframe_reade
 	return set_register(hdr, rd, rule, SFRAME_S390X_REGNUM((u32)word));
 }
 
-/* Not inlined: decode_default() would then save more registers for each row, on all machines. */
+/* Decodes rules of s390x. Not inlined: else decode_default() saves more registers for all ABIs. */
 static noinline int mend_s390x(const struct sframe_header *hdr, struct sframe_reader *rd,
 			       struct sframe_row *row)
 {
@@ -223,8 +224,8 @@ static __always_inline int decode_default(const struct sframe_header *hdr, struc
 }
 
 /*
- * Decodes a rule of the flexible form, from the data word @i on: a control word and an offset. A
- * control word of 0 is alone, means "no rule", and leaves @rule as it is.
+ * Decodes one rule of a flexible row (SFrame V3): two data words, a control word and an offset. @i
+ * is the index of the control word, and is set to that of the next rule.
  */
 static int decode_flex_rule(const struct sframe_header *hdr, struct sframe_reader *rd,
 			    const struct sframe_raw_row *raw, u32 *i, struct sframe_rule *rule)
@@ -235,8 +236,9 @@ static int decode_flex_rule(const struct sframe_header *hdr, struct sframe_reade
 
 	if (*i == nr)
 		return 0;
-	/* A control word is unsigned, but reading it has extended the sign: clear these bits. */
+	/* Data words are sign-extended, but a control word is unsigned: clear the added bits. */
 	control = raw->words[(*i)++] & (U32_MAX >> (32 - (8 << SFRAME_FRE_WORD_SIZE(raw->info))));
+	/* No rule: no offset follows, and @rule stays as it is. */
 	if (control == 0)
 		return 0;
 	if (*i == nr)
@@ -277,11 +279,11 @@ static noinline int decode_flex(const struct sframe_header *hdr, struct sframe_r
 }
 
 /*
- * Decodes @raw, a stored row. Implements "SFrame FRE Info Word", "ABI/arch-specific definition"
- * (DEFAULT) and "Flexible FDE type" (FLEX). A row without words marks the outermost frame (V2
- * erratum 2, V3). Returns -ENOENT for a function without rows in V1 and V2, which do not define
- * what that means; -EBADMSG if the words do not fit the form; -EOPNOTSUPP if a rule has a register
- * that no pt_regs holds, as assemblers store by mistake, or an offset is too large.
+ * Decodes @raw, a row as the section stores it: "SFrame FRE Info Word", "ABI/arch-specific
+ * definition" (DEFAULT FDEs), "Flexible FDE type" (FLEX FDEs). Returns 0, or:
+ *   -ENOENT	the function has no rows: V1 and V2 do not define this case
+ *   -EBADMSG	the number of data words is wrong, or a flexible row has no valid CFA
+ *   -EOPNOTSUPP	an offset is too large, or a rule names an unknown register
  */
 int sframe_decode_row(const struct sframe_header *hdr, struct sframe_reader *rd,
 		      const struct sframe_raw_row *raw, struct sframe_row *row)
@@ -289,12 +291,17 @@ int sframe_decode_row(const struct sframe_header *hdr, struct sframe_reader *rd,
 	*row = (struct sframe_row){
 		.func = raw->func,
 		.start = raw->start,
+		/* V2 (erratum 2) and V3 mark the outermost frame by a row without data words. */
 		.outermost = !SFRAME_FRE_NR_WORDS(raw->info),
 		.ra_mangled = SFRAME_FRE_RA_MANGLED(raw->info),
 	};
 	if (unlikely(raw->form)) {
 		row->signal = raw->form & SFRAME_FORM_SIGNAL;
 		if (raw->form & SFRAME_FORM_EMPTY) {
+			/*
+			 * In V3, a function without rows is outermost. But a signal trampoline has
+			 * a caller, found by the signal frame: all rules stay SFRAME_RULE_SAME.
+			 */
 			row->outermost = !row->signal;
 			return hdr->version < SFRAME_VERSION_3 ? -ENOENT : 0;
 		}
@@ -305,15 +312,15 @@ int sframe_decode_row(const struct sframe_header *hdr, struct sframe_reader *rd,
 	return row->outermost ? 0 : decode_default(hdr, rd, raw, row);
 }
 
-/* Decodes a row of repetitive code, in most cases a PLT, and corrects an error of GNU ld. */
+/* Decodes a row of repetitive code, mostly a PLT. */
 int sframe_decode_plt(const struct sframe_header *hdr, struct sframe_reader *rd,
 		      const struct sframe_raw_row *raw, struct sframe_row *row)
 {
 	int err = sframe_decode_row(hdr, rd, raw, row);
 
 	/*
-	 * GNU ld describes the slots of .plt.got as if each had pushed a word, but they only jump.
-	 * At the start of any slot, only the return address is on the stack, so CFA = SP + 8.
+	 * For .plt.got on x86_64, GNU ld's rows say that each slot has pushed a word, but slots
+	 * only jump. At the start of any PLT slot, only the return address is pushed: CFA = SP + 8.
 	 */
 	if (!err && hdr->abi == SFRAME_ABI_AMD64_LE && row->start == 0 &&
 	    row->cfa.how == SFRAME_RULE_REG && row->cfa.reg == SFRAME_AMD64_REG_SP)
@@ -321,7 +328,7 @@ int sframe_decode_plt(const struct sframe_header *hdr, struct sframe_reader *rd,
 	return err;
 }
 
-/* Reads a number from a section in &sframe_reader.bytes, and converts its byte order. */
+/* Reads an integer of a section from the buffer in @rd. Returns false if it exceeds the buffer. */
 static __always_inline bool get_from_memory(const struct sframe_header *hdr,
 					    struct sframe_reader *rd, u64 addr, u32 size, u64 *val)
 {
@@ -342,7 +349,6 @@ static __always_inline bool get_from_memory(const struct sframe_header *hdr,
 	return true;
 }
 
-/* Reads the header at @addr from &sframe_reader.bytes, and checks it by sframe_header_check(). */
 int sframe_header_read(struct sframe_header *hdr, struct sframe_reader *rd, u64 addr, u64 len)
 {
 	u64 off = addr - rd->addr;
@@ -356,10 +362,7 @@ int sframe_header_read(struct sframe_header *hdr, struct sframe_reader *rd, u64 
 	return sframe_header_check(hdr, rd, &raw, addr, len);
 }
 
-/*
- * Decodes the function descriptor (FDE) at @index. Implements "SFrame Function Descriptor Entries".
- * Returns -ENOENT after the last FDE; -EOPNOTSUPP for an FDE type that V3 does not define.
- */
+/* Decodes an FDE, as specified in "SFrame Function Descriptor Entries". -ENOENT after the last. */
 int sframe_get_fde(const struct sframe_header *hdr, struct sframe_reader *rd,
 		   u32 index, struct sframe_fde *fde)
 {
@@ -386,7 +389,7 @@ void sframe_rows_init(struct sframe_rows *rows, const struct sframe_header *hdr,
 	};
 }
 
-/* Reads the next row, undecoded; -ENOENT after the last. Implements "SFrame Frame Row Entries". */
+/* Reads the next row, as specified in "SFrame Frame Row Entries". -ENOENT after the last row. */
 int sframe_rows_next(struct sframe_rows *rows, struct sframe_reader *rd, struct sframe_raw_row *raw)
 {
 	const struct sframe_reading from = { .hdr = rows->hdr, .rd = rd, .get = get_from_memory };
@@ -418,7 +421,7 @@ int sframe_rows_next(struct sframe_rows *rows, struct sframe_reader *rd, struct 
 	return 0;
 }
 
-/* Finds and decodes the row for @pc: address of an instruction, or a return address minus 1. */
+/* Finds and decodes the row for @pc, the address of an instruction or a return address minus 1. */
 int sframe_find_row(const struct sframe_header *hdr, struct sframe_reader *rd,
 		    u64 pc, struct sframe_row *row)
 {

@@ -2,9 +2,9 @@
 /*
  * Hooks: ftrace calls a function of the module at the entry of a kernel function.
  *
- * If ftrace finds that code which it patches is not as expected, it prints a warning and shuts
- * itself down until the next boot (ftrace_kill()). From then on no hook can be set or removed. The
- * kernel continues to call the hooks that are set, so the module must stay in memory.
+ * If ftrace finds unexpected code where it patches, it warns, and shuts itself down until the next
+ * boot (ftrace_kill()). Then no hook can be set or removed. The kernel still calls the hooks that
+ * are set, so the module must stay in memory.
  */
 #define pr_fmt(fmt) "sframe_unwind: " fmt
 
@@ -20,16 +20,12 @@
 
 static bool is_abandoned;
 
-/*
- * Sets the filter of the ftrace hook @ops to the address of @function: a filter by name would also
- * match static functions of modules. kallsyms_lookup_name() is not exported, but a kprobe looks its
- * symbol up, even if it cannot be registered. A disabled kprobe patches no code.
- */
+/* Filters @ops by the address of @function: a name would also match static functions of modules. */
 static int set_filter(struct ftrace_ops *ops, const char *function)
 {
 	struct kprobe probe = {
 		.symbol_name	= function,
-		.flags		= KPROBE_FLAG_DISABLED,
+		.flags		= KPROBE_FLAG_DISABLED,	/* a disabled kprobe patches no code */
 	};
 	void *addr = ops->private;
 	char symbol[KSYM_SYMBOL_LEN] = "";
@@ -37,6 +33,7 @@ static int set_filter(struct ftrace_ops *ops, const char *function)
 
 	if (!sfu_hook_is_alive())
 		return -ESHUTDOWN;
+	/* kallsyms_lookup_name() is not exported. register_kprobe() sets .addr, then may fail. */
 	if (!addr) {
 		if (!register_kprobe(&probe))
 			unregister_kprobe(&probe);
@@ -51,10 +48,11 @@ static int set_filter(struct ftrace_ops *ops, const char *function)
 	return err == -EINVAL ? -ENODEV : err;
 }
 
-/* Frees the filter. Kernel 6.12 leaves a dangling pointer, so all members of ftrace are cleared. */
+/* Frees the filter of a hook that is not set. Clears all members of @ops that only ftrace uses. */
 static void forget_filter(struct ftrace_ops *ops)
 {
 	ftrace_free_filter(ops);
+	/* Kernel 6.12 leaves a dangling pointer to the filter in @ops. */
 	*ops = (struct ftrace_ops){
 		.func = ops->func,
 		.private = ops->private,
@@ -64,14 +62,16 @@ static void forget_filter(struct ftrace_ops *ops)
 
 /**
  * sfu_hook() - call a function at the entry of a function of the kernel
- * @ops: the hook, with the function to call. It is permanent: kernel.ftrace_enabled=0 is refused
- *	while it is set. @ops->private remembers the address of @function
+ * @ops: the hook, with the function to call. @ops->private remembers the address of @function
  * @function: name of the function; functions of modules are not hooked
  *
  * Context: May sleep.
- * Return: 0; -ENODEV if the kernel has no such function, or ftrace cannot trace it; -EBUSY if
- * ftrace is turned off, or another user of ftrace owns the function; -ESHUTDOWN if ftrace has shut
- * itself down; -ENOMEM; another error of ftrace.
+ * Return:
+ * * 0 - the hook is set
+ * * -ENODEV - the kernel has no such function, or ftrace cannot trace it
+ * * -EBUSY - ftrace is turned off, or another user of ftrace owns the function
+ * * -ESHUTDOWN - ftrace has shut itself down
+ * * -ENOMEM, or another error of ftrace
  */
 int sfu_hook(struct ftrace_ops *ops, const char *function)
 {
@@ -79,6 +79,7 @@ int sfu_hook(struct ftrace_ops *ops, const char *function)
 
 	if (err)
 		return err;
+	/* While the hook is set, kernel.ftrace_enabled=0 is refused. */
 	ops->flags |= FTRACE_OPS_FL_PERMANENT;
 	err = register_ftrace_function(ops);
 	if (!sfu_hook_is_alive()) {
@@ -91,7 +92,7 @@ int sfu_hook(struct ftrace_ops *ops, const char *function)
 	return err;
 }
 
-/* Like sfu_hook(), for hooks without which the module does not load: logs errors. */
+/* Like sfu_hook(), but logs errors. For a hook without which the module can unwind no stack. */
 int sfu_hook_required(struct ftrace_ops *ops, const char *function)
 {
 	int err = sfu_hook(ops, function);
@@ -105,10 +106,7 @@ int sfu_hook_required(struct ftrace_ops *ops, const char *function)
 	return err;
 }
 
-/*
- * Removes a hook. When this returns, no processor runs the hook any more, unless ftrace has shut
- * itself down: then the kernel may call the hook for ever.
- */
+/* Removes a hook. On return, no processor runs it any more, unless ftrace has shut itself down. */
 void sfu_unhook(struct ftrace_ops *ops)
 {
 	if (!(ops->flags & FTRACE_OPS_FL_ENABLED))
@@ -119,19 +117,16 @@ void sfu_unhook(struct ftrace_ops *ops)
 		forget_filter(ops);
 }
 
-/* Returns false if ftrace has shut itself down. May sleep. */
+/* Returns false if ftrace has shut itself down: then no hook can be set or removed. May sleep. */
 bool sfu_hook_is_alive(void)
 {
-	/* For this unused hook, ftrace refuses address 0 by -ENODEV only after its shutdown. */
+	/* A test: ftrace refuses a filter for address 0, with -ENODEV only if it has shut down. */
 	static struct ftrace_ops spare;
 
 	return ftrace_set_filter_ip(&spare, 0, 0, 0) != -ENODEV;
 }
 
-/*
- * Called when ftrace has shut itself down: logs it once, and takes a reference to the module, which
- * can then not be unloaded. Any context but NMI.
- */
+/* Called if ftrace has shut itself down: logs it once, and prevents unloading. Not in NMI. */
 void sfu_hook_abandon(void)
 {
 	if (xchg(&is_abandoned, true))
@@ -140,12 +135,10 @@ void sfu_hook_abandon(void)
 	pr_err("ftrace has shut itself down: stacks are left to the kernel until the next boot\n");
 }
 
-/*
- * Called at unload, after sfu_unhook() for all hooks. If ftrace has refused to remove one of them,
- * this never returns: the kernel would call freed memory, and it is too late to refuse to unload.
- */
+/* Called at unload, after removal of all hooks. Sleeps forever if ftrace has shut itself down. */
 void sfu_hook_exit(void)
 {
+	/* The kernel may still call hooks: keep their code. It is too late to refuse the unload. */
 	while (READ_ONCE(is_abandoned))
 		schedule_timeout_idle(MAX_SCHEDULE_TIMEOUT);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The names of the counters in debugfs. Programs that compile the unwinder use them, too. */
+/* Names of the counters in debugfs. User-space programs that contain the unwinder use them, too. */
 #include "sframe_stats.h"
 
 const char *const sfu_stop_names[] = {

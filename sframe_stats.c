@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Shows the counters as lines of "name value" in debugfs and the module parameter `summary`. */
+/* Shows all counters in the debugfs file `stats`, and a few in the module parameter `summary`. */
 #include <linux/debugfs.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>
@@ -73,11 +73,7 @@ unsigned long sfu_stats_walks(void)
 	return total.walks;
 }
 
-/*
- * Writes the module parameter `summary`, for users who may not read debugfs. `complete` are the
- * walks that have reached the outermost frame, `first` the others that have found no caller,
- * `sframe` and `fp` the callers found by SFrame rows and by frame pointers.
- */
+/* Shows the module parameter `summary`, for users who may not read debugfs. */
 int sfu_stats_summary(char *buf, const struct kernel_param *kp)
 {
 	unsigned long complete, first = 0;
@@ -85,9 +81,12 @@ int sfu_stats_summary(char *buf, const struct kernel_param *kp)
 	enum sfu_stop stop;
 
 	sum_counters(&total);
+	/* `complete`: walks that reached the outermost frame. */
 	complete = total.stops[SFU_STOP_COMPLETE] + total.stops[SFU_STOP_ENTRYPOINT];
+	/* `first`: walks that found no caller. Complete stacks, of one frame, do not count. */
 	for (stop = SFU_STOP_ENTRYPOINT + 1; stop < NR_SFU_STOPS; stop++)
 		first += total.firsts[stop];
+	/* Callers found by rows (`sframe`), and by frame pointers or other evidence (`fp`). */
 	return sysfs_emit(buf, "walks %lu\ncomplete %lu\nfirst %lu\nfull %lu\n"
 			  "sframe %lu\nfp %lu\ndeclined %lu\n",
 			  total.walks, complete, first, total.stops[SFU_STOP_FULL],
@@ -102,7 +101,6 @@ void sfu_stats_init(void)
 	debugfs_create_file("stats", 0444, debugfs_dir, NULL, &stats_fops);
 }
 
-/* Removes the debugfs files, and waits for their readers. */
 void sfu_stats_exit(void)
 {
 	debugfs_remove(debugfs_dir);

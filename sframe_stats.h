@@ -8,25 +8,22 @@
 
 #include "sframe_core.h"
 
-/*
- * Why a walk (the unwinding of one stack) has ended: one reason for each walk. The manual
- * documents the printed names (sframe_names.c). If a printed name differs, it is quoted here.
- */
+/* Why a walk (the unwinding of one stack) has ended. */
 enum sfu_stop {
 	SFU_STOP_NONE,			/* no reason yet: the walk can go on */
 	SFU_STOP_COMPLETE,		/* the walk has reached the outermost frame */
-	SFU_STOP_ENTRYPOINT,		/* "start": reached code that starts a program or thread */
+	SFU_STOP_ENTRYPOINT,		/* "start" in debugfs: code that starts program or thread */
 	SFU_STOP_FULL,			/* the callchain has no room for more frames */
 	SFU_STOP_NODATA,		/* no row, and no other evidence of who the caller is */
 	SFU_STOP_UNSCANNED,		/* no scan of the process has found this code so far */
-	SFU_STOP_EXEC,			/* in execve(): the new program has no stack yet */
-	SFU_STOP_SWITCH,		/* sample in a task switch: current's mm is not loaded */
-	SFU_STOP_NO_REGS,		/* "entry": NMI before the user registers are stored */
+	SFU_STOP_EXEC,			/* in execve(): the registers may be of the old program */
+	SFU_STOP_SWITCH,		/* current's mm is not loaded, as in a task switch */
+	SFU_STOP_NO_REGS,		/* "entry" in debugfs: NMI, user registers not yet saved */
 	SFU_STOP_STACK,			/* a needed word of the stack is not in memory */
 	SFU_STOP_SECTION,		/* a needed page of .sframe is not in memory */
 	SFU_STOP_BAD,			/* the SFrame section is malformed: see defect counters */
 	SFU_STOP_REFUSED,		/* the row has a form that the module does not support */
-	SFU_STOP_BUDGET,		/* the walk needs more work than one walk may do */
+	SFU_STOP_BUDGET,		/* the walk's cost would exceed SFU_BUDGET instructions */
 	SFU_STOP_CFA,			/* the caller's frame would not be at a higher address */
 	SFU_STOP_RA,			/* the return address is not in executable code */
 	SFU_STOP_REGISTER,		/* the row needs a register that is unknown in this frame */
@@ -37,19 +34,20 @@ enum sfu_stop {
 /* How the frame of a caller was found. walk/fallback.c explains the kinds of evidence. */
 enum sfu_method {
 	SFU_METHOD_SFRAME,
-	SFU_METHOD_FP,			/* found without a row: evidence "code", "proof", "link" */
-	SFU_METHOD_FP_HABIT,		/* found without a row: evidence "kept FP", "chain" */
+	/* Caller proved by code at the frame's ip, link register, or its own call instruction. */
+	SFU_METHOD_FP,
+	SFU_METHOD_FP_HABIT,		/* caller found by FP or frame records, without proof */
 	SFU_METHOD_SIGNAL,
 	NR_SFU_METHODS
 };
 
 /* Why the module left a stack to the unwinder of the kernel. */
 enum sfu_decline {
-	SFU_DECLINE_DISABLED,		/* parameter `enabled` is N, or a hook is not set yet */
+	SFU_DECLINE_DISABLED,		/* parameter `enabled` is N, or hooks are not set yet */
 	SFU_DECLINE_KTHREAD,		/* sample in a kernel thread or user worker, or no mm */
-	SFU_DECLINE_GUEST,		/* sample in a virtual machine (guest of KVM) */
+	SFU_DECLINE_GUEST,		/* sample may have hit a KVM guest, not the task itself */
 	SFU_DECLINE_COMPAT,		/* the sample is not in 64-bit user code */
-	SFU_DECLINE_NOSECTION,		/* the process has no table and no .sframe */
+	SFU_DECLINE_NOSECTION,		/* no SFrame data is known for code of the process */
 	NR_SFU_DECLINES
 };
 
@@ -60,7 +58,7 @@ extern const char *const sfu_decline_names[NR_SFU_DECLINES];
 /* The counters of one processor. All are unsigned long, because they are added up as an array. */
 struct sfu_counters {
 	unsigned long	walks;				/* walks that began */
-	unsigned long	stops[NR_SFU_STOPS];		/* walks that ended, by reason */
+	unsigned long	stops[NR_SFU_STOPS];		/* number of walks, by reason of the end */
 	unsigned long	firsts[NR_SFU_STOPS];		/* walks that found no caller, by reason */
 	unsigned long	depths[NR_SFU_STOPS];		/* frames of all walks, by reason of end */
 	unsigned long	frames[NR_SFU_METHODS];		/* callers that were found, by method */

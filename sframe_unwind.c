@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * sframe_unwind: the two hooks by which perf and BPF get user stacks, init and exit.
+ * sframe_unwind: the two hooks that give user stacks to perf and BPF; init and exit of the module.
  *
- * perf calls perf_callchain_user() when it takes a sample, in NMI, interrupt or task context. The
- * hook at its entry stores the frames of the module, and marks the callchain as full, so that the
- * original function adds nothing. unwind_user(), if the kernel has it, runs on the way back to user
- * mode and may sleep. The module replaces it. Both hooks use the same walk (the unwinding of one
- * stack), which never sleeps. If the walk lacks data in unwind_user(), the task scans its own
- * mappings at once, and walks again.
+ * For a sample, perf calls perf_callchain_user(), in NMI, interrupt or task context. The hook at
+ * its entry unwinds the user stack, and stores the frames. It marks the callchain as full: the
+ * original function then adds nothing.
+ *
+ * For deferred callchains, newer kernels call unwind_user() on the way back to user mode, where it
+ * may sleep. The module replaces this function by its own. If a walk (the unwinding of one stack)
+ * lacks data there, the task scans its own mappings, and walks again. No walk ever sleeps.
  */
 #define pr_fmt(fmt) "sframe_unwind: " fmt
 
@@ -36,7 +37,7 @@ static bool enabled = true;
 module_param(enabled, bool, 0644);
 MODULE_PARM_DESC(enabled, "unwind user stacks (default); N leaves all of them to the kernel");
 
-/* Counts callers that a walk has found without a row. This is rare, so it is not inlined. */
+/* Counts callers that a walk has not found by rows. There are few, so this is not inlined. */
 static noinline void count_other_methods(const struct sfu_walk *walk)
 {
 	unsigned int i;
@@ -77,14 +78,17 @@ static bool decline(enum sfu_decline why)
 	return false;
 }
 
-/* Returns true if the module may unwind this stack; else counts why the kernel does it. */
+/* Returns true if the module may unwind this stack. Else counts why it is left to the kernel. */
 static __always_inline bool may_walk(struct pt_regs *regs)
 {
 	if (!READ_ONCE(enabled) || !sfu_watch_sample())
 		return decline(SFU_DECLINE_DISABLED);
 	if (!current->mm || (current->flags & (PF_KTHREAD | PF_USER_WORKER)))
 		return decline(SFU_DECLINE_KTHREAD);
-	/* With PF_VCPU, @regs are a guest's, except in task context (a tracepoint of KVM). */
+	/*
+	 * PF_VCPU: KVM runs a guest in this task. Then a sample in an interrupt or NMI may have hit
+	 * the guest. A sample in task context, for example by a tracepoint of KVM, hits the task.
+	 */
 	if (current->flags & PF_VCPU && !in_task())
 		return decline(SFU_DECLINE_GUEST);
 	if (!user_mode(regs) || !sfu_arch_unwindable(regs))
@@ -92,10 +96,7 @@ static __always_inline bool may_walk(struct pt_regs *regs)
 	return true;
 }
 
-/*
- * Leaves a stack to the kernel, because the last scan of the process has found no section and no
- * table. Requests another scan if there may be new code or tables.
- */
+/* Leaves this stack to the kernel. Requests a scan if the process may have new code or tables. */
 static noinline void leave_to_kernel(struct sfu_process *process, struct sfu_map *map,
 				     struct pt_regs *regs)
 {
@@ -107,30 +108,27 @@ static noinline void leave_to_kernel(struct sfu_process *process, struct sfu_map
 	decline(SFU_DECLINE_NOSECTION);
 }
 
-/*
- * Returns true if the kernel unwinds this stack by frame pointers, because the map of the process
- * has no section. A process without a map is walked: the walk stores the address of the sample, and
- * requests a scan.
- */
+/* If the map of the process has no SFrame data, leaves the stack to the kernel and returns true. */
 static __always_inline bool decline_without_sections(struct sfu_process *process,
 						     struct pt_regs *regs)
 {
 	struct sfu_map *map = sfu_process_map(process);
 
+	/* Without a map, the walk stores only the sampled address, and requests a scan. */
 	if (!map || map->nr_sections)
 		return false;
 	leave_to_kernel(process, map, regs);
 	return true;
 }
 
-/* Returns true if a scan of the process may let later walks get further, or its map is outdated. */
+/* Returns true if the map is outdated, or a scan of the process's mappings may help later walks. */
 static __always_inline bool needs_scan(struct sfu_process *process, const struct sfu_walk *walk,
 				       enum sfu_stop stop)
 {
 	struct sfu_map *map = walk->map;
 	const unsigned long now = jiffies;
 
-	/* sfu_jit_must_ask() comes first, because it stores the address for the scan. */
+	/* Call sfu_jit_must_ask() before the other tests: it also stores the JIT code's address. */
 	return (stop == SFU_STOP_NODATA &&
 		sfu_jit_must_ask(process, map, sfu_walk_lookup_ip(&walk->frame))) ||
 	       sfu_walk_needs_scan(walk, stop) ||
@@ -148,7 +146,7 @@ static __always_inline void begin_walk(struct sfu_walk *walk, struct sfu_process
 	sfu_walk_init(walk, map, is_inherited, cache, regs);
 }
 
-/* Stores the addresses of at most @max callers, and their number. Returns why the walk ends. */
+/* Walks to at most @max callers. Stores their addresses and number. Returns why the walk ends. */
 static __always_inline enum sfu_stop store_callers(struct sfu_walk *walk, u64 *ips,
 						   unsigned int max, unsigned int *nr)
 {
@@ -163,7 +161,7 @@ static __always_inline enum sfu_stop store_callers(struct sfu_walk *walk, u64 *i
 	}
 	if (stop)
 		return stop;
-	/* @ips is full. The stack is cut off only if there is one more caller: look for it. */
+	/* @ips is full. If the walk finds one more caller, the stack is cut off: SFU_STOP_FULL. */
 	stop = sfu_walk_callers(walk, &beyond, 1, &more);
 	return more ? SFU_STOP_FULL : stop;
 }
@@ -197,7 +195,7 @@ static void store_frames(struct perf_callchain_entry_ctx *ctx,
 	if (unlikely(!process || needs_scan(process, &walk, stop)))
 		sfu_request_for_sample(process ?: sfu_processes_add(current->mm, NULL));
 
-	/* perf_callchain_user() runs next, finds the callchain full, and stores nothing. */
+	/* Mark the callchain as full: perf_callchain_user() runs next, and must add nothing. */
 	ctx->nr = ctx->max_stack;
 }
 
@@ -248,7 +246,7 @@ static void trace_and_scan(struct unwind_stacktrace *trace, unsigned int max)
 		sfu_row_cache_put(cache);
 		if (process && !has_scanned)
 			sfu_quota_count_sample(&process->quota);
-		/* Read the map now: after rcu_read_unlock_sched(), it may be freed. */
+		/* needs_scan() reads the map, which may be freed after the RCU lock is dropped. */
 		is_scan_needed = !process || needs_scan(process, &walk, stop);
 		rcu_read_unlock_sched();
 		if (has_scanned || !is_scan_needed)
@@ -290,7 +288,7 @@ static struct ftrace_ops unwind_user_ops = {
 	.flags	= FTRACE_OPS_FL_IPMODIFY,
 };
 
-/* ---- setting and removing both hooks; init and exit of the module ---- */
+/* ---- sets and removes the hooks of perf_callchain_user() and unwind_user(); init, exit ---- */
 
 static bool hooked_deferred;
 
@@ -314,7 +312,7 @@ static void unhook_unwind_user(void)
 	if (!hooked_deferred)
 		return;
 	sfu_unhook(&unwind_user_ops);
-	/* sframe_unwind_exit() explains why these three waits are needed. */
+	/* Wait for tasks in replace_unwind_user(). The three calls: see sframe_unwind_exit(). */
 	synchronize_rcu_tasks();
 	synchronize_srcu(&deferred_srcu);
 	synchronize_rcu_tasks();
@@ -338,7 +336,7 @@ static const struct kernel_param_ops summary_ops = { .get = sfu_stats_summary, .
 module_param_cb(summary, &summary_ops, NULL, 0444);
 MODULE_PARM_DESC(summary, "what became of the stacks, a few counters (read only)");
 
-/* Waits until no code of the module runs, and frees memory. The caller has removed all hooks. */
+/* The caller has removed all hooks. Waits until no code of the module runs, and frees memory. */
 static void free_all(void)
 {
 	sfu_hook_exit();
@@ -380,22 +378,23 @@ err_watch:
 }
 
 /*
- * Why no context is left in the module, or enters it again, when it is unloaded:
+ * When the module is unloaded, no context is left in its code, or enters it again:
  *
  * - An open device holds a reference to the module, so no task is in the functions of the device.
- *   sfu_device_exit() comes first: no table is loaded any more.
+ *   sfu_device_exit() comes first: then no table is loaded any more.
  * - Samples run on_callchain_user() or on_unwind_user(), which do not sleep.
  *   unregister_ftrace_function() waits for them, also on their way through ftrace's trampoline.
- * - Tasks that on_unwind_user() has sent to replace_unwind_user() may be preempted or asleep. A
- *   task before srcu_read_lock() has not slept since the hook: the first synchronize_rcu_tasks()
- *   waits for it. synchronize_srcu() waits for a task inside. The second synchronize_rcu_tasks()
- *   waits for a task after srcu_read_unlock().
- * - Without these hooks no walk runs, requests a scan or takes a reference on a map.
- *   sfu_watch_exit() removes the hooks of events; after that nothing requests a scan.
+ * - Tasks that on_unwind_user() has sent to replace_unwind_user() sleep there only while they hold
+ *   deferred_srcu. Before and after that, they may only be preempted. synchronize_rcu_tasks() waits
+ *   until such tasks sleep or leave the kernel. Its first call waits for tasks that have not taken
+ *   deferred_srcu yet, and its second call for tasks that have released it. Between both calls,
+ *   synchronize_srcu() waits for tasks that hold it.
+ * - Without these hooks, no walk runs, requests a scan or takes a reference on a map.
+ *   Then only hooks of mmap(), fork() etc. request scans: sfu_watch_exit() removes them.
  * - If ftrace has shut itself down, a hook may be called for ever: sfu_hook_exit() does not return.
- * - free_all(): the comments of its functions state the reasons for requests, processes and tables.
- * - The removal of debugfs files, and of module parameters, which are sysfs files, waits for their
- *   readers. So the counters exist as long as a task reads them.
+ * - For requests, processes and tables, see the functions that free_all() calls.
+ * - Counters exist while a task reads them: the removal of a debugfs file or module parameter waits
+ *   for its readers.
  */
 static void __exit sframe_unwind_exit(void)
 {
