@@ -26,7 +26,7 @@ struct sframe_reader {
 	const u8		*bytes;	/* section's bytes; unused if read from user memory */
 	u64			addr;	/* address of @bytes[0]: in the process, or as linked */
 	u64			len;	/* number of bytes in @bytes */
-	u32			budget;	/* how many instructions look-ups may still cost */
+	u32			budget;	/* instruction budget of the next look-ups */
 	enum sframe_defect	defect;	/* why a look-up has failed by -EBADMSG or -EOPNOTSUPP */
 };
 
@@ -42,13 +42,13 @@ static __always_inline int sframe_unsupported(struct sframe_reader *rd, enum sfr
 	return -EOPNOTSUPP;
 }
 
-/* Rough costs, which the look-up of a row subtracts from its budget, &sframe_reader.budget. */
+/* Estimated costs in instructions: a look-up subtracts them from &sframe_reader.budget. */
 #define SFRAME_FIND_COST	768	/* cost in instructions: binary search in 2^32 functions */
 #define SFRAME_ROW_COST		24	/* cost in instructions: one row that is examined */
 #define SFRAME_ENTRY_COST	40	/* cost in instructions: a function (FDE) without the pc */
 #define SFRAME_FAULT_COST	1000	/* cost in instructions: a memory read that faults */
 
-/* Subtracts @cost from the budget of look-ups. If less is left, sets it to 0 and returns -E2BIG. */
+/* Subtracts @cost from @rd->budget. If less is left, sets it to 0, and returns -E2BIG. */
 static __always_inline int sframe_charge(struct sframe_reader *rd, u32 cost)
 {
 	if (rd->budget < cost) {

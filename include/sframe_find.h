@@ -260,7 +260,7 @@ static __always_inline bool sframe_get_all_words(const struct sframe_reading *fr
 	}
 }
 
-/* Finds a function's last row with start <= @off. Checks all rows up to the one after it. */
+/* Finds a function's last row with start <= @off. Checks it, all rows before it and the next. */
 static __always_inline int sframe_find_raw(const struct sframe_reading *from,
 					   const struct sframe_fde *fde, u32 off, u32 addr_size,
 					   struct sframe_raw_row *raw)

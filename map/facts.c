@@ -16,8 +16,8 @@
 #define FACTS_BASE		BIT_ULL(62)
 
 /*
- * Limits of one scan. It reads pieces of code (PIECE bytes, see map/text.c), to find out whether
- * mappings keep FP. After this number of pieces, it begins no other mapping. With half, more files
+ * Limits of the pieces of code (PIECE bytes, see map/text.c) that one scan reads, to find out if
+ * code keeps frame pointers. At the limit, the scan begins no other mapping. With half, more files
  * wait for the next scan; with the double, scans take longer.
  */
 #define PIECES_SAMPLED		1024	/* limit of code pieces in a scan for a sample */

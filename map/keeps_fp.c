@@ -18,7 +18,7 @@ enum sframe_keeps_fp sframe_keeps_fp_early(const struct sframe_prologues *starts
 	return SFRAME_KEEPS_FP_UNKNOWN;
 }
 
-/* After the last piece of a file is read, decides whether its code keeps FP: always yes or no. */
+/* After the last piece of a file is read, decides if its code keeps frame pointers: yes or no. */
 enum sframe_keeps_fp sframe_keeps_fp_final(const struct sframe_prologues *starts)
 {
 	return starts->fp && starts->fp >= 4 * starts->other ? SFRAME_KEEPS_FP_YES :
@@ -26,9 +26,9 @@ enum sframe_keeps_fp sframe_keeps_fp_final(const struct sframe_prologues *starts
 }
 
 /*
- * Decides whether JIT code keeps FP, from a part of it. In JIT code on x86, only bytes that are
- * rare inside functions count as a prologue. So if all prologues found make a frame record, one is
- * enough for yes.
+ * Decides whether JIT code keeps frame pointers, from a part of it. One prologue is enough for yes,
+ * if all prologues found make a frame record: in JIT code on x86, only bytes that are rare inside
+ * functions count as a prologue.
  */
 enum sframe_keeps_fp sframe_keeps_fp_of_jit(const struct sframe_prologues *starts)
 {

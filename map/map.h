@@ -41,7 +41,7 @@ struct sfu_range {
 	unsigned long		missed_addr;
 	struct sframe_prologues	starts;		/* function prologues counted in anonymous code */
 	unsigned int		nr_read;	/* number of pages whose prologues @starts counts */
-	u8			keeps_fp;	/* whether code keeps FP: enum sframe_keeps_fp */
+	u8			keeps_fp;	/* enum sframe_keeps_fp: are frame pointers kept? */
 	bool			was_read;	/* scans have read all of the anonymous code once */
 	bool			has_no_data;	/* code of @file has no SFrame rows, keeps no FP */
 	bool			is_unnamed;	/* @file is shared anonymous memory (some JITs) */
@@ -66,7 +66,7 @@ struct sfu_map {
 	unsigned int		generation;	/* sfu_table_generation when the scan began */
 	unsigned long		valid_until;	/* samples after this jiffy request a new scan */
 	/*
-	 * Walks that find no row must request a scan: the last scan did not find ELF headers in
+	 * A walk that finds no row requests another scan: the last one did not find ELF headers in
 	 * memory, or could not use a table, because non-root users' table memory was full.
 	 */
 	bool			is_incomplete;

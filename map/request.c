@@ -186,7 +186,10 @@ void sfu_request_for_event(struct sfu_process *process, struct task_struct *task
 		give_request(process, task, SFU_SCAN_NEW_CODE);
 }
 
-/* Cancels and forbids requests for a removed process. Task work that begins later does not scan. */
+/*
+ * Cancels the scan request of a process that leaves the hash table, and refuses new ones. If its
+ * task work cannot be cancelled, this work will not scan.
+ */
 void sfu_request_close(struct sfu_process *process)
 {
 	struct sfu_request *request = &process->request;

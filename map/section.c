@@ -82,7 +82,7 @@ bool sfu_section_add_row(struct sfu_section *section, struct sfu_lookup *lookup,
 
 /*
  * Searches a section's compiled table, from @addr back, for the start of the function. @addr has a
- * row there. Returns 0 if the start is not found, or the search spends the walk's budget of work.
+ * row there. Returns 0 if the start is not found, or the walk spends its instruction budget.
  */
 u64 sfu_section_find_function(const struct sfu_section *section, struct sfu_lookup *lookup,
 			      unsigned long addr)
@@ -98,7 +98,7 @@ u64 sfu_section_find_function(const struct sfu_section *section, struct sfu_look
  * Finds the row for the instruction at @addr. Returns 0, or
  * -ENOENT: there is no row;
  * -EFAULT: a page of the section is not in memory, or no scan could read the section yet;
- * -E2BIG: the walk has spent its budget of work;
+ * -E2BIG: the walk has spent its instruction budget;
  * -EOPNOTSUPP: the decoder does not support the row;
  * -EBADMSG: the section is malformed.
  */

@@ -58,7 +58,7 @@ struct sfu_section {
 
 /* The state that all look-ups of rows in one walk share. */
 struct sfu_lookup {
-	struct sframe_reader	rd;		/* decoder state, with the walk's budget of work */
+	struct sframe_reader	rd;		/* decoder, with the walk's instruction budget */
 	struct sfu_row_cache	cache;		/* this CPU's row cache; in a nested walk, @own */
 	struct sfu_row_set	own;		/* small row cache that only this walk uses */
 	const struct sfu_section *bad;		/* malformed section that the walk met, or NULL */

@@ -65,7 +65,7 @@ static void count_in_pages(struct sframe_prologues *starts, unsigned long addr, 
 			sframe_count_prologues(starts, text, PIECE, true);
 }
 
-/* Decides whether JIT code keeps FP: by the page where a walk needed this, and pages before it. */
+/* Decides if JIT code keeps frame pointers, by the page of a walk's ip and the pages before it. */
 static enum sframe_keeps_fp judge_nearby(const struct sfu_range *range, unsigned int *nr_pieces)
 {
 	unsigned long addr = range->missed_addr, end, start;

@@ -50,7 +50,7 @@ struct sframe_compile {
 	u32				*hash;
 	u64				end;		/* end address of the previous function */
 	u32				nr_begun;	/* elements of compiled.slots set so far */
-	u32				row;		/* row number of the entry added last */
+	u32				row;		/* number of the row in the last entry */
 	u32				nr_block;	/* number of elements of @block in use */
 	struct sframe_block_row {
 		u32	start;

@@ -121,7 +121,7 @@ void sfu_jit_ask(struct sfu_process *process)
 	if (!addr)
 		return;
 	WRITE_ONCE(process->jit.asked_addr, 0);
-	/* Until a table is loaded, double the time between requests: maybe none can be made. */
+	/* Double the time between requests until user space loads a table: perhaps it never can. */
 	process->jit.ask_wait = clamp(2 * process->jit.ask_wait, 1UL * HZ, 60UL * HZ);
 	WRITE_ONCE(process->jit.ask_at, jiffies + process->jit.ask_wait);
 	sfu_wanted_add_id(&(struct sfu_file_id){ .ino = process->number }, addr);

@@ -137,7 +137,7 @@ static kuid_t owner_of(const struct cred *cred)
 		ns = ns->parent;
 	if (!uid_eq(ns->owner, GLOBAL_ROOT_UID))
 		return ns->owner;
-	/* Root made @ns (a container): return the host's UID to which UID 0 of @ns is mapped. */
+	/* If root made @ns (a container), return the UID on the host that is UID 0 in @ns. */
 	root = make_kuid(ns, 0);
 	/* If UID 0 of @ns is not mapped, or is the host's UID 0, return the task's own UID. */
 	return uid_valid(root) && !uid_eq(root, GLOBAL_ROOT_UID) ? root : cred->uid;

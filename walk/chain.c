@@ -38,9 +38,9 @@ static __always_inline struct sfu_range *read_record(struct sfu_walk *walk,
 }
 
 /*
- * Enters at most @max callers by frame records, stores their addresses in @ips, and returns their
- * number. In deep stacks of runtimes, this is faster than sfu_fallback_step(). FP of the callee
- * must have led to the present frame.
+ * Goes from the present frame to at most @max callers by frame records. Stores their return
+ * addresses in @ips, and returns their number. In deep stacks of runtimes, this is faster than
+ * sfu_fallback_step(). The walk must have found the present frame by the callee's FP.
  */
 unsigned int sfu_chain_follow(struct sfu_walk *walk, u64 *ips, unsigned int max)
 {
@@ -56,7 +56,7 @@ unsigned int sfu_chain_follow(struct sfu_walk *walk, u64 *ips, unsigned int max)
 		    !sfu_lacks_row(walk, range, frame->ip - 1))
 			break;
 		outer = read_record(walk, frame, range, &caller);
-		/* The caller's code must keep FP, too, and its record be at a higher address. */
+		/* The caller's code must keep frame pointers, too; its record must be higher up. */
 		if (!outer || outer->keeps_fp != SFRAME_KEEPS_FP_YES ||
 		    !sfu_record_links_up(&caller, frame))
 			break;
@@ -90,14 +90,14 @@ static bool may_be_in_chain(const struct sfu_range *range)
 	/* Refuse files with rows: chains skip callers that make no record, but rows find them. */
 	if (range->vma.file)
 		return range->has_no_data;	/* has_no_data is false until a scan of the file */
-	/* Accept JIT code without rows until a scan finds functions in it that do not keep FP. */
+	/* Accept JIT code without rows, until a scan finds a function without frame record. */
 	return range->keeps_fp == SFRAME_KEEPS_FP_UNKNOWN && !sfu_has_rows(range);
 }
 
 /*
- * Follows a chain of frame records to its end, which becomes the present frame. Stores the first
- * @max callers' addresses in @ips, and the last of these frames in @last. Returns the number of
- * callers in the chain; 0 if the chain is not valid.
+ * Follows a chain of frame records to its end. The walk's present frame is then the last one of the
+ * chain. Stores the return addresses of the first @max callers in @ips, and the frame of the last
+ * caller stored in @last. Returns the number of callers in the chain; 0 if the chain is not valid.
  */
 static unsigned int find_end(struct sfu_walk *walk, u64 *ips, unsigned int max,
 			     struct sfu_frame *last)
@@ -116,7 +116,7 @@ static unsigned int find_end(struct sfu_walk *walk, u64 *ips, unsigned int max,
 	for (nr = 0;; nr++) {
 		err = !sfu_has_rows(range) ? -ENOENT :
 		      sfu_walk_find_row(walk, range, sfu_walk_lookup_ip(frame), &row);
-		/* The chain ends at a row, at the start of a program or thread, or at MAX_LINKS. */
+		/* End at an SFrame row, at the start of a program or thread, or at MAX_LINKS. */
 		if (nr && (!err || nr == MAX_LINKS || sfu_is_known_entrypoint(walk) ||
 			   (may_be_entrypoint && sfu_is_entrypoint(walk))))
 			break;
@@ -144,9 +144,9 @@ static unsigned int find_end(struct sfu_walk *walk, u64 *ips, unsigned int max,
 }
 
 /*
- * Called if no other evidence confirms the caller. Enters at most @max callers by a chain of frame
- * records, stores their addresses in @ips, and returns their number. Returns 0, with the present
- * frame unchanged, if the chain is not valid.
+ * Called if no other evidence confirms the caller. Goes to at most @max callers by a chain of frame
+ * records, stores their return addresses in @ips, and returns their number. Returns 0, with the
+ * present frame unchanged, if the chain is not valid.
  */
 unsigned int sfu_chain_enter(struct sfu_walk *walk, u64 *ips, unsigned int max)
 {

@@ -19,7 +19,7 @@
  *		the start of program or thread	make no record
  *
  * If SP may be wrong, a row needs evidence, too. The call before the return address enters the
- * row's function (is_proved() in walk.c), or the code keeps FP (sfu_fallback_by_row()).
+ * row's function (is_proved() in walk.c), or the code keeps frame pointers (sfu_fallback_by_row()).
  */
 #include "walk/fallback.h"
 
@@ -112,7 +112,7 @@ bool sfu_fallback_by_row(struct sfu_walk *walk, const struct sframe_row *row,
 		if (call == SFU_CALL_SLOT || call == SFU_CALL_REGISTER)
 			return true;
 	}
-	/* Case 2: the code keeps FP. Then FP points to the frame record that @row finds by SP. */
+	/* Case 2: the code keeps frame pointers: FP points to the record that @row finds by SP. */
 	by_fp = *row;
 	by_fp.cfa = (struct sframe_rule){
 		.how = SFRAME_RULE_REG, .reg = SFU_ARCH_REG_FP, .off = -row->fp.off,

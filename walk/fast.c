@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The fast path of a walk: enters one frame after another, as long as each SFrame row is a packed
- * row (one u64, walk/row_cache.h).
+ * The fast path of a walk: goes from frame to frame, as long as each SFrame row is packed in a u64
+ * (walk/row_cache.h).
  *
  * A step finds the row in a row cache, or in the kernel's compiled table. The CFA, which is the
  * caller's SP, is SP or FP plus the row's offset. The step then reads the return address and, if it
@@ -25,7 +25,7 @@ enum fast_end {
 	FAST_MISSED,	/* the row is not cached: sfu_section_add_row() reads it from .sframe */
 	FAST_OUTSIDE,	/* the caller is in another mapping, or in none: enter_outer() finds out */
 	FAST_OTHER,	/* row not packed, or a check or read fails: walk_slow() finds the caller */
-	FAST_FULL,	/* no room in @ips for another address, or too little budget for a step */
+	FAST_FULL,	/* no room in @ips for an address, or the instruction budget is spent */
 };
 
 /* The state of the fast path in one walk. */
@@ -37,7 +37,7 @@ struct fast_walk {
 	u64			key;		/* row caches find the frame's row by this key */
 	u64			row;		/* last row: a packed row, or SFU_ROW_* */
 	u64			*ips;		/* where the walk stores the next caller's ip */
-	u64			*end;		/* upper limit of @ips, by array size and budget */
+	u64			*end;		/* end of @ips, by size or instruction budget */
 	/* The frame's executable mapping: lowest return address in it (start + 1), bytes in it. */
 	unsigned long		first_ra;
 	unsigned long		size;
@@ -64,8 +64,9 @@ static noinline u64 find_in_table(struct fast_walk *fast, u64 key)
 }
 
 /*
- * Enters callers as long as they are in one executable mapping, and stores their addresses. Neither
- * this function nor find_in_table() is inlined: the loop then keeps its variables in registers.
+ * Goes from caller to caller, as long as they are in the first frame's executable mapping, and
+ * stores their return addresses. Neither this function nor find_in_table() is inlined: the loop
+ * then keeps its variables in registers.
  */
 static noinline enum fast_end follow(struct fast_walk *fast)
 {
@@ -160,7 +161,7 @@ static __always_inline enum sfu_stop enter_outer(struct fast_walk *fast, struct 
 	if (sfu_walk_charge(walk, SFU_RANGE_COST + SFU_FAST_COST))
 		return SFU_STOP_BUDGET;
 	stop = sfu_walk_check_caller(walk, &caller);
-	/* If the search for a uretprobe has spent the budget, the walk ends for this reason. */
+	/* If the search for a uretprobe has spent the instruction budget, say so. */
 	if (stop)
 		return walk->lookup.rd.budget ? stop : SFU_STOP_BUDGET;
 	*fast->ips++ = caller.ip;

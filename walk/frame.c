@@ -6,7 +6,7 @@
 #include "walk/user.h"
 #include "walk/walk.h"
 
-/* Reads user memory. Returns false if a page is absent, or the budget of the walk is spent. */
+/* Reads user memory. Returns false if a page is absent, or the instruction budget is spent. */
 bool sfu_walk_read_code(struct sfu_walk *walk, void *code, unsigned long addr, size_t len)
 {
 	if (sfu_walk_charge(walk, SFU_READ_COST + len))
@@ -185,8 +185,8 @@ enum sfu_stop sfu_walk_check_caller(struct sfu_walk *walk, struct sfu_frame *cal
 {
 	walk->wants_code = false;
 	/*
-	 * Ruby's coroutines start with return address 0 and FP 0, near the end of a page, where
-	 * their stack ends. Elsewhere, a wrong row may have read the 0.
+	 * A return address of 0 ends the stack of a Ruby coroutine, if FP is 0 and SP is near the
+	 * end of a page, where the stack begins. Elsewhere, a wrong row may have read any 0.
 	 */
 	if (!caller->ip)
 		return !caller->fp && -caller->sp % PAGE_SIZE <= MAX_ABOVE_OUTERMOST ?

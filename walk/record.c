@@ -101,7 +101,7 @@ static bool is_pushed_return(struct sfu_walk *walk, const struct sfu_frame *call
 	struct sfu_range *range = sfu_walk_range_of(walk, caller);
 	unsigned long ra;
 
-	/* @caller must be anonymous code that keeps FP, and its frame record lead to code, too. */
+	/* @caller must be anonymous code that keeps frame pointers; its record must lead to code. */
 	return range && !range->vma.file && range->keeps_fp == SFRAME_KEEPS_FP_YES &&
 	       !sfu_walk_read_word(walk, caller->fp + sizeof(ra), &ra) &&
 	       sfu_walk_find_range(walk, sfu_arch_strip_ra(ra) - 1);
@@ -117,7 +117,7 @@ bool sfu_record_is_kept(struct sfu_walk *walk, struct sfu_frame *caller)
 
 	if (READ_ONCE(sfu_proved_only) || !sfu_keeps_fp(walk, &walk->frame))
 		return false;
-	/* If the code of @caller keeps FP, too, its FP must lead to a frame record, or be 0. */
+	/* If @caller's code keeps frame pointers, too, FP leads to a frame record, or is 0. */
 	if (caller->fp && sfu_keeps_fp(walk, caller) &&
 	    !sfu_record_links_up(caller, &walk->frame) &&
 	    !sfu_record_find_on_other_stack(walk, caller, &next))

@@ -2,7 +2,7 @@
 /*
  * The walk: the unwinding of one user stack, from each frame to its caller, by SFrame data.
  *
- * The fast path (fast.c) enters most frames. The general path finds the range (executable mapping)
+ * The fast path (fast.c) finds most callers. The general path finds the range (executable mapping)
  * of the ip, and applies the row in its SFrame section. fallback.c finds the callers of code
  * without a row, and signal.c crosses signal frames.
  *
@@ -11,8 +11,8 @@
  * - crosses a signal frame, at most SFU_MAX_SIGNALS times;
  * - leaves the sampled frame, or a frame that a signal interrupted;
  * - goes to another stack, at lower addresses, at most SFU_MAX_SWITCHES times.
- * The work is bounded: each step, look-up and read costs a part of the walk's budget of
- * instructions. A walk takes no lock, and allocates nothing.
+ * The work is bounded: each step, look-up and read costs a part of the walk's instruction
+ * budget. A walk takes no lock, and allocates nothing.
  */
 #include "walk/fallback.h"
 #include "walk/walk.h"
@@ -166,7 +166,7 @@ enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
 	if (stop || *nr)
 		return stop;
 	stop = walk_slow(walk, range, ips, max, nr);
-	/* After the budget is spent, reads fail as if pages were absent: corrects @stop. */
+	/* When the budget is spent, reads fail as if pages were absent: give the true reason. */
 	return stop && !walk->lookup.rd.budget ? SFU_STOP_BUDGET : stop;
 }
 

@@ -29,7 +29,7 @@
 #define SFU_READ_COST		64	/* cost in instructions: user read, plus 1 for each byte */
 #define SFU_RETURN_COST		100	/* cost in instructions: examine a pending uretprobe */
 
-/* One frame of the user stack: the frame that the walk has entered last, or its possible caller. */
+/* One frame of the user stack: the frame that the walk has reached, or its possible caller. */
 struct sfu_frame {
 	unsigned long	ip;		/* address of the frame's code, which is reported to perf */
 	unsigned long	sp;		/* value of the stack pointer when the task is at @ip */
@@ -41,7 +41,7 @@ struct sfu_frame {
 	 * @sp is the SP of the callee, which may have lowered it.
 	 */
 	bool		sp_unverified;
-	bool		by_kept_fp;	/* true: found by FP, and the callee's code keeps FP */
+	bool		by_kept_fp;	/* found by FP; callee's code keeps frame pointers */
 	bool		is_in_chain;	/* the frame was found by a chain of frame records */
 	struct pt_regs	*regs;		/* sampled registers if the frame was sampled, else NULL */
 	unsigned long	sigcontext;	/* user address of the frame's struct sigcontext; or 0 */
@@ -51,11 +51,11 @@ struct sfu_frame {
 struct sfu_walk {
 	struct sfu_map		*map;		/* map of the process; NULL: a scan must make one */
 	struct sfu_range	*last;		/* executable mapping looked up last, or NULL */
-	struct sfu_lookup	lookup;		/* state of row look-ups, with the walk's budget */
+	struct sfu_lookup	lookup;		/* row look-ups, and the instruction budget */
 	bool			has_memory;	/* page table of current is loaded: reads allowed */
 	bool			wants_code;	/* return address in no known code: scan may help */
-	bool			wants_keeps_fp;	/* unknown if code keeps FP: a scan may find out */
-	struct sfu_frame	frame;		/* frame that the walk has entered last */
+	bool			wants_keeps_fp;	/* a scan must see if code keeps frame pointers */
+	struct sfu_frame	frame;		/* the present frame, which the walk has reached */
 	unsigned int		nr_signals;	/* number of signal frames that the walk crossed */
 	unsigned int		nr_switches;	/* moves of the walk to stacks at lower addresses */
 	unsigned int		nr_frames[NR_SFU_METHODS];	/* callers found per sfu_method */
@@ -76,7 +76,7 @@ static inline bool sfu_walk_has_registers(const struct sfu_frame *frame)
 	return frame->regs || frame->sigcontext;
 }
 
-/* Subtracts @cost from the budget of the walk. Returns -E2BIG if the budget is too small. */
+/* Subtracts @cost from the walk's instruction budget. Returns -E2BIG if the budget is too small. */
 static inline int sfu_walk_charge(struct sfu_walk *walk, unsigned int cost)
 {
 	return sframe_charge(&walk->lookup.rd, cost);

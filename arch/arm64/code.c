@@ -344,7 +344,7 @@ static bool exits_thread(struct sfu_walk *walk, u32 insn, unsigned long ra)
 	const u8 *code = after;
 
 	/* Skip what start_thread() may run before it stores the thread's result by str x0. */
-	if (insn == 0x93407c00)			/* C11 threads: sxtw x0, w0 precedes str x0 */
+	if (insn == 0x93407c00)			/* C11 threads return int: sxtw x0, w0 runs first */
 		ra += 4;
 	else if (is(insn, B))			/* POSIX threads: may branch to code with str x0 */
 		ra += 4 * sign_extend64(insn, 25);
@@ -363,7 +363,7 @@ static bool exits_thread(struct sfu_walk *walk, u32 insn, unsigned long ra)
 		(MATCHES(code + 16, BL, BL, BL) || MATCHES(code + 16, NOP, BL, BL)));
 }
 
-/* No pattern for libstdc++'s thread code: it keeps FP on arm64, so the walk finds libc's by FP. */
+/* No pattern for libstdc++'s thread code: it keeps frame pointers. */
 enum sfu_start sfu_arch_read_start(struct sfu_walk *walk)
 {
 	const unsigned long ra = walk->frame.ip;

@@ -30,7 +30,7 @@ enum link {
 	LINK_TO_SAME_FILE,	/* x30 is in the ip's file, and is not the record's RA */
 };
 
-/* Classifies x30 (@linked->ip). @by_fp->ip is RA of the record at FP. Each is 0 if unknown. */
+/* Finds out where x30 (@linked->ip; 0: unknown) leads. @by_fp->ip: RA in the record at FP, or 0. */
 static enum link classify_link(struct sfu_walk *walk, const struct sfu_frame *linked,
 			       const struct sfu_frame *by_fp)
 {

@@ -195,7 +195,7 @@ static enum sframe_prologue text_start(const u8 *code)
 	code += bytes_before_push(code);
 	if (code[0] == PUSH_RBP)
 		return bytes_to_set_rbp(code + 1) ? SFRAME_PROLOGUE_FP : SFRAME_PROLOGUE_OTHER;
-	/* Skip _fini (sub $8,%rsp; add $8,%rsp): it makes no record even in files that keep FP. */
+	/* Skip _fini (sub $8,%rsp; add $8,%rsp): in any file, it makes no frame record. */
 	if (MATCHES(code, 0, 0x48, 0x83, 0xec, 0x08, 0x48, 0x83, 0xc4, 0x08))
 		return SFRAME_PROLOGUE_NONE;
 	return match_any(code, makes_room) ? SFRAME_PROLOGUE_OTHER : SFRAME_PROLOGUE_NONE;

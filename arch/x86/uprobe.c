@@ -45,7 +45,7 @@ static bool is_in_breakpoint(void)
 
 /*
  * If the kernel has yet to set the ip back to a uprobe's breakpoint, sets it back and returns true.
- * The ip is right if the instruction that the breakpoint replaces has already run.
+ * Else returns false: after the replaced instruction has run, the ip behind it is right.
  */
 bool sfu_arch_leave_breakpoint(struct sfu_walk *walk)
 {
@@ -198,7 +198,7 @@ bool sfu_arch_is_trampoline(struct sfu_walk *walk, unsigned int *pops)
 	if (off >= sizeof(code) ||
 	    !sfu_walk_read_code(walk, code, walk->frame.ip - off, sizeof(code)))
 		return false;
-	/* The system call replaces the pushed rax by the return address of the probed function. */
+	/* uretprobe() puts the probed function's return address in place of the pushed rax. */
 	*pops = off == 13 ? 3 : off == 15 ? 2 : off == 16;
 	if (code[0] == BREAKPOINT)		/* the trampoline before Linux 6.11 */
 		return off <= BREAKPOINT_BYTES;
