@@ -105,7 +105,7 @@ static int check_preamble(struct sframe_header *hdr, struct sframe_reader *rd,
 	return 0;
 }
 
-/* Checks offsets and lengths in the header. They may be up to 2^32 - 1, so sums have 64 bits. */
+/* Offsets and lengths in the header may be up to 2^32 - 1, so sums have 64 bits. */
 static int check_layout(struct sframe_header *hdr, struct sframe_reader *rd,
 			const struct sframe_raw_header *raw, u64 len)
 {
@@ -166,7 +166,6 @@ static int set_register(const struct sframe_header *hdr, struct sframe_reader *r
 	return 0;
 }
 
-/* Decodes a CFA offset, which s390x stores biased and scaled. Refuses a result of over 32 bits. */
 static int mend_s390x_cfa(const struct sframe_header *hdr, struct sframe_reader *rd,
 			  struct sframe_rule *cfa)
 {
@@ -192,7 +191,7 @@ static int mend_s390x_saved(const struct sframe_header *hdr, struct sframe_reade
 	return set_register(hdr, rd, rule, SFRAME_S390X_REGNUM((u32)word));
 }
 
-/* Decodes rules of s390x. Not inlined: else decode_default() saves more registers for all ABIs. */
+/* Not inlined: else decode_default() saves more registers for all ABIs. */
 static noinline int mend_s390x(const struct sframe_header *hdr, struct sframe_reader *rd,
 			       struct sframe_row *row)
 {
@@ -312,7 +311,6 @@ int sframe_decode_row(const struct sframe_header *hdr, struct sframe_reader *rd,
 	return row->outermost ? 0 : decode_default(hdr, rd, raw, row);
 }
 
-/* Decodes a row of repetitive code, mostly a PLT. */
 int sframe_decode_plt(const struct sframe_header *hdr, struct sframe_reader *rd,
 		      const struct sframe_raw_row *raw, struct sframe_row *row)
 {
@@ -328,7 +326,6 @@ int sframe_decode_plt(const struct sframe_header *hdr, struct sframe_reader *rd,
 	return err;
 }
 
-/* Reads an integer of a section from the buffer in @rd. Returns false if it exceeds the buffer. */
 static __always_inline bool get_from_memory(const struct sframe_header *hdr,
 					    struct sframe_reader *rd, u64 addr, u32 size, u64 *val)
 {
@@ -377,7 +374,7 @@ int sframe_get_fde(const struct sframe_header *hdr, struct sframe_reader *rd,
 	return sframe_get_rest(&from, addr, is_v3, fde);
 }
 
-/* Starts an iteration over the rows of a function. @hdr and @fde must outlive the iteration. */
+/* @hdr and @fde must outlive the iteration. */
 void sframe_rows_init(struct sframe_rows *rows, const struct sframe_header *hdr,
 		      const struct sframe_fde *fde)
 {

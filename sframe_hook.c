@@ -48,7 +48,6 @@ static int set_filter(struct ftrace_ops *ops, const char *function)
 	return err == -EINVAL ? -ENODEV : err;
 }
 
-/* Frees the filter of a hook that is not set. Clears all members of @ops that only ftrace uses. */
 static void forget_filter(struct ftrace_ops *ops)
 {
 	ftrace_free_filter(ops);
@@ -92,7 +91,6 @@ int sfu_hook(struct ftrace_ops *ops, const char *function)
 	return err;
 }
 
-/* Like sfu_hook(), but logs errors. For a hook without which the module can unwind no stack. */
 int sfu_hook_required(struct ftrace_ops *ops, const char *function)
 {
 	int err = sfu_hook(ops, function);

@@ -81,12 +81,10 @@ int sfu_stats_summary(char *buf, const struct kernel_param *kp)
 	enum sfu_stop stop;
 
 	sum_counters(&total);
-	/* `complete`: walks that reached the outermost frame. */
 	complete = total.stops[SFU_STOP_COMPLETE] + total.stops[SFU_STOP_ENTRYPOINT];
 	/* `first`: walks that found no caller. Complete stacks, of one frame, do not count. */
 	for (stop = SFU_STOP_ENTRYPOINT + 1; stop < NR_SFU_STOPS; stop++)
 		first += total.firsts[stop];
-	/* Callers found by rows (`sframe`), and by frame pointers or other evidence (`fp`). */
 	return sysfs_emit(buf, "walks %lu\ncomplete %lu\nfirst %lu\nfull %lu\n"
 			  "sframe %lu\nfp %lu\ndeclined %lu\n",
 			  total.walks, complete, first, total.stops[SFU_STOP_FULL],

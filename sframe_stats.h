@@ -57,17 +57,17 @@ extern const char *const sfu_decline_names[NR_SFU_DECLINES];
 
 /* The counters of one processor. All are unsigned long, because they are added up as an array. */
 struct sfu_counters {
-	unsigned long	walks;				/* walks that began */
-	unsigned long	stops[NR_SFU_STOPS];		/* number of walks, by reason of the end */
+	unsigned long	walks;
+	unsigned long	stops[NR_SFU_STOPS];
 	unsigned long	firsts[NR_SFU_STOPS];		/* walks that found no caller, by reason */
 	unsigned long	depths[NR_SFU_STOPS];		/* frames of all walks, by reason of end */
 	unsigned long	frames[NR_SFU_METHODS];		/* callers that were found, by method */
-	unsigned long	cache_hits;			/* rows found in the row cache */
-	unsigned long	cache_misses;			/* rows not found in the row cache */
-	unsigned long	declined[NR_SFU_DECLINES];	/* stacks left to the kernel, by reason */
-	unsigned long	defects[NR_SFRAME_DEFECTS];	/* sections and rows with defects */
+	unsigned long	cache_hits;
+	unsigned long	cache_misses;
+	unsigned long	declined[NR_SFU_DECLINES];
+	unsigned long	defects[NR_SFRAME_DEFECTS];
 	unsigned long	scan_requests;
-	unsigned long	scans;				/* scans that ran */
+	unsigned long	scans;
 	unsigned long	lost_scans;			/* scans given up because a lock was held */
 	unsigned long	bad_sections;
 };
@@ -82,7 +82,7 @@ DECLARE_PER_CPU(struct sfu_counters, sfu_counters);
 /* How many objects and bytes of memory the module holds at present. */
 struct sfu_held {
 	atomic_long_t	processes;
-	atomic_long_t	sections;	/* SFrame sections in all process maps */
+	atomic_long_t	sections;
 	atomic_long_t	bytes;		/* bytes of process maps and struct sfu_process */
 	atomic_long_t	tables;		/* bytes of tables */
 	atomic_long_t	process_tables;	/* tables for the code of JIT compilers */

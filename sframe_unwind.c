@@ -37,7 +37,6 @@ static bool enabled = true;
 module_param(enabled, bool, 0644);
 MODULE_PARM_DESC(enabled, "unwind user stacks (default); N leaves all of them to the kernel");
 
-/* Counts callers that a walk has not found by rows. There are few, so this is not inlined. */
 static noinline void count_other_methods(const struct sfu_walk *walk)
 {
 	unsigned int i;
@@ -47,7 +46,6 @@ static noinline void count_other_methods(const struct sfu_walk *walk)
 			sfu_count_many(frames[i], walk->nr_frames[i]);
 }
 
-/* Counts and traces a walk that has ended. This runs for each sample, so it is inlined. */
 static __always_inline void report_walk(const struct sfu_walk *walk, struct pt_regs *regs,
 					enum sfu_stop stop)
 {
@@ -78,7 +76,6 @@ static bool decline(enum sfu_decline why)
 	return false;
 }
 
-/* Returns true if the module may unwind this stack. Else counts why it is left to the kernel. */
 static __always_inline bool may_walk(struct pt_regs *regs)
 {
 	if (!READ_ONCE(enabled) || !sfu_watch_sample())
@@ -96,7 +93,7 @@ static __always_inline bool may_walk(struct pt_regs *regs)
 	return true;
 }
 
-/* Leaves this stack to the kernel. Requests a scan if the process may have new code or tables. */
+/* Requests a scan if the process may have new code or tables. */
 static noinline void leave_to_kernel(struct sfu_process *process, struct sfu_map *map,
 				     struct pt_regs *regs)
 {
@@ -108,7 +105,6 @@ static noinline void leave_to_kernel(struct sfu_process *process, struct sfu_map
 	decline(SFU_DECLINE_NOSECTION);
 }
 
-/* If the map of the process has no SFrame data, leaves the stack to the kernel and returns true. */
 static __always_inline bool decline_without_sections(struct sfu_process *process,
 						     struct pt_regs *regs)
 {
@@ -121,7 +117,6 @@ static __always_inline bool decline_without_sections(struct sfu_process *process
 	return true;
 }
 
-/* Returns true if the map is outdated, or a scan of the process's mappings may help later walks. */
 static __always_inline bool needs_scan(struct sfu_process *process, const struct sfu_walk *walk,
 				       enum sfu_stop stop)
 {
@@ -136,7 +131,7 @@ static __always_inline bool needs_scan(struct sfu_process *process, const struct
 	       (map && time_after(now, READ_ONCE(map->valid_until)));
 }
 
-/* Begins a walk of current's stack. @process is NULL if the module does not know it yet. */
+/* @process is NULL if the module does not know the process yet. */
 static __always_inline void begin_walk(struct sfu_walk *walk, struct sfu_process *process,
 				       struct sfu_row_cache *cache, struct pt_regs *regs)
 {
@@ -146,7 +141,6 @@ static __always_inline void begin_walk(struct sfu_walk *walk, struct sfu_process
 	sfu_walk_init(walk, map, is_inherited, cache, regs);
 }
 
-/* Walks to at most @max callers. Stores their addresses and number. Returns why the walk ends. */
 static __always_inline enum sfu_stop store_callers(struct sfu_walk *walk, u64 *ips,
 						   unsigned int max, unsigned int *nr)
 {
@@ -222,7 +216,6 @@ static struct ftrace_ops callchain_ops = { .func = on_callchain_user };
 /* Lets unloading wait for tasks in replace_unwind_user(), where they may sleep. */
 DEFINE_STATIC_SRCU(deferred_srcu);
 
-/* Walks the stack of current. If a scan may help, current scans its mappings and walks again. */
 static void trace_and_scan(struct unwind_stacktrace *trace, unsigned int max)
 {
 	struct mm_struct *mm = current->mm;
@@ -292,7 +285,6 @@ static struct ftrace_ops unwind_user_ops = {
 
 static bool hooked_deferred;
 
-/* Without the hook of unwind_user(), the module unwinds stacks in samples, but no deferred ones. */
 static void hook_unwind_user(void)
 {
 	int err;

@@ -15,7 +15,6 @@
 #define SFU_HAVE_UNWIND_USER 1
 #else
 #define SFU_HAVE_UNWIND_USER 0
-/* The argument of unwind_user(), for older kernels and for other architectures. */
 struct unwind_stacktrace {
 	unsigned int	nr;
 	unsigned long	*entries;

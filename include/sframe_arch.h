@@ -51,7 +51,6 @@
 struct sfu_frame;
 struct sfu_walk;
 
-/* Removes the pointer authentication code from a return address. */
 static __always_inline unsigned long sfu_arch_strip_ra(unsigned long ra)
 {
 	return ra & sfu_arch_ra_mask();
@@ -82,7 +81,6 @@ unsigned int sfu_arch_sigcontext_word(unsigned int reg);
 
 /* ---- code.c ---- */
 
-/* Kinds of call instructions, by how the operand gives the function that is called. */
 enum sfu_call {
 	SFU_CALL_NONE,		/* not a call */
 	SFU_CALL_REGISTER,	/* indirect call by registers: the called function is unknown */
@@ -115,7 +113,6 @@ bool sfu_arch_read_row(struct sfu_walk *walk, struct sframe_row *row);
  */
 unsigned long sfu_arch_child_branch(struct sfu_walk *walk, unsigned long ip);
 
-/* Kinds of code that starts a program or thread, recognised by the code at a return address. */
 enum sfu_start {
 	SFU_START_NONE,		/* other code */
 	SFU_START_MAIN,		/* libc after its call of main(), or code that looks like it */

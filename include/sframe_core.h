@@ -14,7 +14,7 @@ enum sframe_defect {
 };
 
 extern const struct sframe_defect_info {
-	const char	*name;		/* the defect's counter in debugfs is "defect.NAME" */
+	const char	*name;
 	const char	*text;
 } sframe_defects[NR_SFRAME_DEFECTS];
 
@@ -25,8 +25,8 @@ extern const struct sframe_defect_info {
 struct sframe_reader {
 	const u8		*bytes;	/* section's bytes; unused if read from user memory */
 	u64			addr;	/* address of @bytes[0]: in the process, or as linked */
-	u64			len;	/* number of bytes in @bytes */
-	u32			budget;	/* instruction budget of the next look-ups */
+	u64			len;
+	u32			budget;
 	enum sframe_defect	defect;	/* why a look-up has failed by -EBADMSG or -EOPNOTSUPP */
 };
 
@@ -43,10 +43,10 @@ static __always_inline int sframe_unsupported(struct sframe_reader *rd, enum sfr
 }
 
 /* Estimated costs in instructions: a look-up subtracts them from &sframe_reader.budget. */
-#define SFRAME_FIND_COST	768	/* cost in instructions: binary search in 2^32 functions */
-#define SFRAME_ROW_COST		24	/* cost in instructions: one row that is examined */
-#define SFRAME_ENTRY_COST	40	/* cost in instructions: a function (FDE) without the pc */
-#define SFRAME_FAULT_COST	1000	/* cost in instructions: a memory read that faults */
+#define SFRAME_FIND_COST	768	/* binary search in 2^32 functions */
+#define SFRAME_ROW_COST		24
+#define SFRAME_ENTRY_COST	40	/* a function (FDE) without the pc */
+#define SFRAME_FAULT_COST	1000
 
 /* Subtracts @cost from @rd->budget. If less is left, sets it to 0, and returns -E2BIG. */
 static __always_inline int sframe_charge(struct sframe_reader *rd, u32 cost)
@@ -73,27 +73,27 @@ struct sframe_header {
 	 */
 	u64	code_start;
 	u64	code_end;
-	u32	num_fdes;	/* number of functions (entries of the FDE table) */
+	u32	num_fdes;
 	u32	fre_len;	/* length of the FRE sub-section in bytes */
-	u8	version;	/* SFrame version: 1, 2 or 3 */
+	u8	version;
 	u8	flags;		/* SFRAME_F_* */
 	u8	abi;		/* SFRAME_ABI_* */
-	u8	fde_size;	/* length of an entry of the FDE table in bytes */
+	u8	fde_size;
 	bool	swapped;	/* the section has the byte order of another machine */
 };
 
 /* A decoded function descriptor (FDE): one function, or repetitive code such as a whole PLT. */
 struct sframe_fde {
-	u64	start;		/* address of the function */
-	u32	size;		/* length of the function in bytes */
+	u64	start;
+	u32	size;
 	u32	fre_off;	/* offset of the function's first row in the FRE sub-section */
-	u32	num_fres;	/* number of rows */
+	u32	num_fres;
 	u8	fre_type;	/* width of the start offset in each row: SFRAME_FRE_TYPE_* */
 	u8	rep_size;	/* if @pcmask: length in bytes of one block, such as a PLT slot */
 	bool	pcmask;		/* code of many equal blocks (PLT): the rows describe one block */
 	bool	flex;		/* the rows have the "flexible" form of SFrame V3 */
 	bool	signal;		/* the function is a signal trampoline (SFrame V3) */
-	bool	pauth_key_b;	/* return addresses are signed with key B (AArch64) */
+	bool	pauth_key_b;
 };
 
 enum sframe_rule_how {
@@ -113,9 +113,9 @@ struct sframe_rule {
 
 /* A decoded row (FRE): how to find the caller of a frame while a certain piece of code runs. */
 struct sframe_row {
-	struct sframe_rule cfa;	/* how to find the canonical frame address (CFA) from a register */
-	struct sframe_rule ra;	/* how to find the return address */
-	struct sframe_rule fp;	/* how to find the caller's frame pointer */
+	struct sframe_rule cfa;
+	struct sframe_rule ra;
+	struct sframe_rule fp;
 	u64	func;		/* function's address; 0 from compiled tables, which share rows */
 	u32	start;		/* offset of the row's code in the function or PLT slot, in bytes */
 	bool	outermost;	/* outermost frame: it has no caller, so no return address */
@@ -129,7 +129,7 @@ struct sframe_rows {
 	const struct sframe_header	*hdr;
 	const struct sframe_fde		*fde;
 	u64	addr;		/* address of the row that the iteration reads next */
-	u32	left;		/* number of rows that the iteration has not read yet */
+	u32	left;
 	u64	least;		/* lowest start offset that the next row may have: rows ascend */
 };
 
@@ -141,11 +141,11 @@ struct sframe_rows {
 
 /* A row (FRE) before it is decoded. A look-up decodes only the row that it has found. */
 struct sframe_raw_row {
-	u64	func;		/* address of the function */
+	u64	func;
 	u32	start;		/* offset of the row's code in the function or PLT slot, in bytes */
 	u8	info;		/* FRE info word: base register, number and size of @words */
 	u8	form;		/* SFRAME_FORM_* */
-	s32	words[SFRAME_FRE_MAX_WORDS];	/* data words */
+	s32	words[SFRAME_FRE_MAX_WORDS];
 };
 
 /* Types to read unaligned numbers, faster than by the kernel's memcpy(), which may check sizes. */
@@ -190,7 +190,6 @@ static inline u64 sframe_header_span(const struct sframe_header *hdr)
 	return hdr->fre_addr + hdr->fre_len - hdr->addr;
 }
 
-/* Decodes the row that a look-up has found. For a PLT, corrects a wrong CFA that GNU ld stores. */
 static inline int sframe_decode_found(const struct sframe_header *hdr, struct sframe_reader *rd,
 				      const struct sframe_raw_row *raw, struct sframe_row *row)
 {

@@ -24,8 +24,7 @@ typedef bool (*sframe_get_t)(const struct sframe_header *hdr, struct sframe_read
 
 /* Arguments that all functions of one look-up share. Each caller of sframe_find() sets them. */
 struct sframe_reading {
-	const struct sframe_header	*hdr;	/* checked header of the SFrame section */
-	/* Limits the instructions that the look-up may cost, and gets the defect that it finds. */
+	const struct sframe_header	*hdr;
 	struct sframe_reader		*rd;
 	/* Function that reads a number of the section. Callers set a constant, so it is inlined. */
 	sframe_get_t			get;
@@ -54,7 +53,6 @@ static __always_inline u64 sframe_entry_size(const struct sframe_header *hdr, bo
 	return is_v3 ? sizeof(struct sframe_raw_fde_v3) : hdr->fde_size;
 }
 
-/* Reads start and size of a function, and the offset of its rows, from its FDE at @addr. */
 static __always_inline bool sframe_get_entry(const struct sframe_reading *from, u64 addr,
 					     bool is_v3, struct sframe_fde *fde)
 {
@@ -246,7 +244,7 @@ static __always_inline bool sframe_get_words(const struct sframe_reading *from, 
 	return true;
 }
 
-/* Reads the data words of a row, from @addr on. The caller has checked the row's info word. */
+/* The caller has checked the row's info word. */
 static __always_inline bool sframe_get_all_words(const struct sframe_reading *from, u64 addr,
 						 struct sframe_raw_row *raw)
 {

@@ -9,7 +9,6 @@
 
 #include "sframe_types.h"
 
-/* Types of the ELF segment and of the ELF section that hold SFrame data. */
 #define SFRAME_PT_GNU_SFRAME		0x6474e554
 #define SFRAME_SHT_GNU_SFRAME		0x6ffffff4
 
@@ -39,10 +38,10 @@ struct sframe_raw_header {
 	u8	abi_arch;
 	s8	cfa_fixed_fp_offset;	/* 0: not fixed */
 	s8	cfa_fixed_ra_offset;	/* 0: not fixed */
-	u8	auxhdr_len;		/* length of the auxiliary header after this one */
+	u8	auxhdr_len;
 	u32	num_fdes;
 	u32	num_fres;
-	u32	fre_len;		/* length of the FRE sub-section in bytes */
+	u32	fre_len;
 	u32	fdeoff;			/* bytes from end of auxiliary header to FDE table */
 	u32	freoff;			/* bytes from end of auxiliary header to FREs */
 } __packed;
@@ -51,12 +50,11 @@ struct sframe_raw_header {
 struct sframe_raw_fde_v1 {
 	s32	start;
 	u32	size;
-	u32	fre_off;		/* offset of the first row (FRE) in the FRE sub-section */
+	u32	fre_off;
 	u32	num_fres;
 	u8	info;
 } __packed;
 
-/* A function descriptor (FDE) in V2 of the format: adds the block size of repetitive code. */
 struct sframe_raw_fde_v2 {
 	s32	start;
 	u32	size;
@@ -127,7 +125,7 @@ struct sframe_raw_attr_v3 {
 #define SFRAME_S390X_NR_REGS		32	/* registers 16 to 31 are floating-point ones */
 #define SFRAME_S390X_CFA_SCALE		8
 #define SFRAME_S390X_CFA_BIAS		160
-#define SFRAME_S390X_REG_WORD_P(word)	((word) & 1)	/* V2: word is a register, not an offset */
+#define SFRAME_S390X_REG_WORD_P(word)	((word) & 1)
 #define SFRAME_S390X_REGNUM(word)	((word) >> 1)
 
 static_assert(sizeof(struct sframe_raw_header) == 28);

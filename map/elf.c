@@ -28,7 +28,6 @@ static bool covers_offset(const struct elf64_phdr *ph, u64 page_size, u64 offset
 	return offset - first < lead || offset - first - lead < ph->p_filesz;
 }
 
-/* Returns true if @seg, the .sframe segment, is mapped: it lies in one readable PT_LOAD segment. */
 static bool is_loaded(const struct elf64_phdr *phdrs, unsigned int nr, const struct elf64_phdr *seg)
 {
 	unsigned int i;

@@ -51,7 +51,6 @@ void sfu_event_mmap(struct vm_area_struct *vma)
 	/* A new program in execve() has no code but @vma: its process begins with an empty map. */
 	if (!process && current->in_execve && vma->vm_file)
 		process = sfu_processes_add(mm, sfu_map_get_empty());
-	/* If the hash table lacks the process, the first sample adds it, and requests a scan. */
 	if (process && (vma->vm_flags & VM_EXEC ||
 			(vma->vm_start < READ_ONCE(process->vma_hints.await_end) &&
 			 vma->vm_end > READ_ONCE(process->vma_hints.await_start)))) {
@@ -158,7 +157,6 @@ void sfu_event_fork(struct task_struct *child)
 		sfu_request_for_event(process, child);
 }
 
-/* Defines an ftrace callback that passes the first argument of the hooked function to @handle(). */
 #define DEFINE_CALLBACK(name, handle)						\
 static void notrace name(unsigned long ip, unsigned long parent_ip,		\
 			 struct ftrace_ops *ops, struct ftrace_regs *fregs)	\
@@ -171,7 +169,6 @@ DEFINE_CALLBACK(on_unmap, sfu_event_unmap)
 DEFINE_CALLBACK(on_fork, sfu_event_fork)
 DEFINE_CALLBACK(on_process_end, sfu_processes_end)
 
-/* The hooked kernel functions. The module does not load if a required one cannot be hooked. */
 static struct event_hook {
 	const char		*function;
 	bool			is_required;

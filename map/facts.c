@@ -20,8 +20,8 @@
  * code keeps frame pointers. At the limit, the scan begins no other mapping. With half, more files
  * wait for the next scan; with the double, scans take longer.
  */
-#define PIECES_SAMPLED		1024	/* limit of code pieces in a scan for a sample */
-#define PIECES_UNSAMPLED	64	/* limit of code pieces in a scan for mmap() etc. */
+#define PIECES_SAMPLED		1024
+#define PIECES_UNSAMPLED	64
 
 /*
  * Sets @code to the key of mapped code in the cache of facts (table/file_id.c). Returns @code; NULL
@@ -66,7 +66,6 @@ static int read_headers(struct sfu_prefault *prefault, struct file *file, u64 ma
 	return err;
 }
 
-/* Sets @facts to cached facts about @code; if there are none, to facts from the ELF headers. */
 static void find_facts(struct sfu_scan *scan, const struct sfu_range *range, struct file *file,
 		       const struct sfu_code_id *code, struct sfu_code_facts *facts)
 {
@@ -89,7 +88,6 @@ enum sfu_section_state sfu_facts_locate(struct sfu_scan *scan, struct sfu_range 
 	u64 start, end;
 
 	find_facts(scan, range, file, identify_code(range, file, &code), &facts);
-	/* The cache of facts may also know whether the code keeps frame pointers. */
 	range->keeps_fp = facts.keeps_fp ?: range->keeps_fp;
 	if (facts.err == -EAGAIN || facts.err == -ENOMEM)
 		return SFU_SECTION_PENDING;
@@ -108,7 +106,6 @@ enum sfu_section_state sfu_facts_locate(struct sfu_scan *scan, struct sfu_range 
 	return SFU_SECTION_READY;
 }
 
-/* Finds out whether a range's code keeps frame pointers: from cached facts, or from its code. */
 void sfu_facts_find_keeps_fp(struct sfu_scan *scan, struct sfu_range *range)
 {
 	bool is_sampled = scan->reason == SFU_SCAN_SAMPLE;
@@ -125,7 +122,6 @@ void sfu_facts_find_keeps_fp(struct sfu_scan *scan, struct sfu_range *range)
 	range->keeps_fp = facts.keeps_fp;
 	if (!range->keeps_fp &&
 	    scan->nr_pieces < (is_sampled ? PIECES_SAMPLED : PIECES_UNSAMPLED)) {
-		/* If may_read_ahead, missing pieces of a file are read ahead for a later scan. */
 		range->keeps_fp = sfu_text_keeps_fp(range, vma, code,
 						    may_read_ahead ? &scan->prefault : NULL,
 						    &scan->nr_pieces);

@@ -18,7 +18,6 @@ enum sframe_keeps_fp sframe_keeps_fp_early(const struct sframe_prologues *starts
 	return SFRAME_KEEPS_FP_UNKNOWN;
 }
 
-/* After the last piece of a file is read, decides if its code keeps frame pointers: yes or no. */
 enum sframe_keeps_fp sframe_keeps_fp_final(const struct sframe_prologues *starts)
 {
 	return starts->fp && starts->fp >= 4 * starts->other ? SFRAME_KEEPS_FP_YES :

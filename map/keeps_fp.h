@@ -25,7 +25,6 @@ enum sframe_prologue {
 	SFRAME_PROLOGUE_OTHER,		/* start of a function that makes a frame, but no record */
 };
 
-/* Counts of functions: @fp push a frame record (FP and RA), @other make a frame without record. */
 struct sframe_prologues {
 	unsigned int	fp;
 	unsigned int	other;

@@ -23,7 +23,6 @@ static size_t map_size(unsigned int nr_ranges)
 	return struct_size((struct sfu_map *)NULL, ranges, nr_ranges) + nr_ranges * sizeof(u32);
 }
 
-/* Returns a new map with one reference and @nr_ranges ranges, which are empty; or NULL. */
 struct sfu_map *sfu_map_alloc(unsigned int nr_ranges, gfp_t gfp)
 {
 	size_t size = map_size(nr_ranges);
@@ -107,7 +106,6 @@ struct sfu_range *sfu_map_find(struct sfu_map *map, unsigned long addr)
 	struct sfu_range *range = map->ranges;
 	unsigned int nr = map->nr_ranges;
 
-	/* Binary search for the last range that begins at or before @addr. */
 	while (nr > 1) {
 		unsigned int half = nr / 2;
 
@@ -120,10 +118,6 @@ struct sfu_range *sfu_map_find(struct sfu_map *map, unsigned long addr)
 	return range;
 }
 
-/*
- * Returns range @i of a map in the order of code or, if @by_section is set, of SFrame sections.
- * Returns NULL if there is no range @i, or its code (or section) begins at @end or later.
- */
 static const struct sfu_range *nth_before(const struct sfu_map *map, bool by_section,
 					  unsigned int i, unsigned long end)
 {

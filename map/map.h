@@ -27,13 +27,13 @@ struct file;
 
 /* One executable mapping (VMA) of a process, as a scan found it. */
 struct sfu_range {
-	unsigned long		start;		/* first address of the code */
-	unsigned long		end;		/* one past the last address of the code */
+	unsigned long		start;
+	unsigned long		end;
 	struct {
 		const struct file	*file;	/* the mapped file, or NULL; never dereferenced */
 		unsigned long		offset;	/* file offset of @start, in bytes */
 	}			vma;
-	struct sfu_section	section;	/* SFrame data: section, or table in the kernel */
+	struct sfu_section	section;
 	/*
 	 * Last ip in anonymous code where a walk lacked @keeps_fp; 0: none. Walks store it without
 	 * a lock. A later scan reads the code there, to set @keeps_fp.
@@ -41,7 +41,7 @@ struct sfu_range {
 	unsigned long		missed_addr;
 	struct sframe_prologues	starts;		/* function prologues counted in anonymous code */
 	unsigned int		nr_read;	/* number of pages whose prologues @starts counts */
-	u8			keeps_fp;	/* enum sframe_keeps_fp: are frame pointers kept? */
+	u8			keeps_fp;	/* enum sframe_keeps_fp */
 	bool			was_read;	/* scans have read all of the anonymous code once */
 	bool			has_no_data;	/* code of @file has no SFrame rows, keeps no FP */
 	bool			is_unnamed;	/* @file is shared anonymous memory (some JITs) */
@@ -58,7 +58,7 @@ struct sfu_range {
  */
 struct sfu_map {
 	struct rcu_head		rcu;
-	refcount_t		refs;		/* references held by processes, scans and forks */
+	refcount_t		refs;
 	unsigned int		nr_ranges;
 	unsigned int		nr_placed;	/* number of entries in @by_section */
 	/* Number of ranges with SFrame data at the scan. If 0, the kernel unwinds all stacks. */
@@ -87,7 +87,7 @@ const struct sfu_range *sfu_map_find_overlap(const struct sfu_map *map, unsigned
 					     unsigned long end);
 bool sfu_map_covers(const struct sfu_map *map, unsigned long start, unsigned long end);
 
-/* Marks a range as unmapped. Walks that have already found the range stop using its section. */
+/* Walks that have already found the range stop using its section. */
 static inline void sfu_range_mark_unmapped(struct sfu_range *range)
 {
 	WRITE_ONCE(range->unmapped, true);

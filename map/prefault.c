@@ -65,13 +65,11 @@ bool sfu_prefault_can_read(struct file *file)
 	       file->f_op->read_iter && !file->f_op->read;
 }
 
-/* Returns true if sfu_prefault_finish() reads missing pages of the file into memory. */
 bool sfu_prefault_reads_ahead(const struct file *file)
 {
 	return has_trusted_io(file) && !IS_DAX(file_inode(file));
 }
 
-/* Returns the folio of a page, with a reference; NULL if its data is not in the page cache. */
 static struct folio *get_cached(const struct file *file, pgoff_t index)
 {
 	struct folio *folio = filemap_get_folio(file->f_mapping, index);
@@ -247,7 +245,6 @@ static bool can_fault(const struct file *file)
 	return has_trusted_io(file);
 }
 
-/* Tries to map the page at @addr. If it is not cached, notes @addr to @end to be read ahead. */
 static void map_page(struct sfu_prefault *prefault, struct vm_area_struct *vma,
 		     unsigned long addr, unsigned long end)
 {
@@ -318,7 +315,6 @@ void sfu_prefault_map(struct sfu_prefault *prefault, struct mm_struct *mm,
 	}
 }
 
-/* Starts to read a part of a file ahead. */
 static void read_ahead(const struct sfu_cold_file *cold)
 {
 	struct address_space *mapping = cold->file->f_mapping;

@@ -24,7 +24,6 @@ void sfu_process_put(struct sfu_process *process)
 		call_rcu(&process->rcu, free_process);
 }
 
-/* Returns the map of a process, with a reference for the caller; NULL if there is no map. */
 struct sfu_map *sfu_process_get_map(struct sfu_process *process)
 {
 	struct sfu_map *map;
@@ -43,7 +42,6 @@ void sfu_process_await(struct sfu_process *process, unsigned long start, unsigne
 	WRITE_ONCE(process->vma_hints.await_end, max(READ_ONCE(process->vma_hints.await_end), end));
 }
 
-/* Removes @map from the process. Returns false if the process has another map, or none, by now. */
 static bool drop_map(struct sfu_process *process, struct sfu_map *map)
 {
 	if (unrcu_pointer(cmpxchg(&process->map, RCU_INITIALIZER(map), NULL)) != map)
@@ -76,7 +74,7 @@ bool sfu_process_unmap(struct sfu_process *process, unsigned long start, unsigne
 	return false;
 }
 
-/* Lets later walks of the process's stacks use @map. Takes over the caller's reference to it. */
+/* Takes over the caller's reference to @map. */
 void sfu_process_publish(struct sfu_process *process, struct sfu_map *map)
 {
 	struct sfu_map *last;

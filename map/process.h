@@ -50,7 +50,7 @@ struct vm_area_struct;
 
 /* Why a process is scanned. Of two requests, the higher reason counts: its scan examines more. */
 enum sfu_scan_reason {
-	SFU_SCAN_NONE,		/* no scan is requested */
+	SFU_SCAN_NONE,
 	SFU_SCAN_NEW_CODE,	/* scan requested by mmap(), munmap() or fork() */
 	SFU_SCAN_SAMPLE,	/* scan requested by a sample: map missing, incomplete, outdated */
 };
@@ -76,7 +76,7 @@ struct sfu_quota {
  */
 #define SFU_EVENT_SCANS_MAX	48
 
-/* Called for a sample, in any context: raises the quota of scans for mmap() etc. by one scan. */
+/* Called for a sample, in any context. */
 static inline void sfu_quota_count_sample(struct sfu_quota *quota)
 {
 	unsigned int event_scans = READ_ONCE(quota->event_scans);
@@ -100,12 +100,12 @@ struct sfu_request {
 /* What the module knows about one process (mm); or a spare entry, allocated in advance. */
 struct sfu_process {
 	union {
-		struct hlist_node	node;	/* node in the hash table of processes */
-		struct llist_node	spare;	/* node in the list of spare, unused entries */
+		struct hlist_node	node;
+		struct llist_node	spare;
 	};
-	struct mm_struct	*mm;		/* mm of the process; never dereferenced */
+	struct mm_struct	*mm;		/* never dereferenced */
 	u64			number;		/* unique, even if @mm is reused; for user space */
-	refcount_t		refs;		/* references: hash table, request, scan, ioctl() */
+	refcount_t		refs;
 	struct mutex		lock;		/* serializes scans; use only mutex_trylock() */
 	/* The current map, or NULL. The hook of munmap() may remove it without taking @lock. */
 	struct sfu_map __rcu	*map;
@@ -114,7 +114,6 @@ struct sfu_process {
 		bool		matches;	/* the parent's map fits the VMAs of the child */
 	}			inherited;
 	struct sfu_quota	quota;
-	/* What hooks and scans tell each other about new code and sections. */
 	struct {
 		/*
 		 * The map may lack code. mmap() sets this with mmap_lock held for writing, scans
@@ -140,7 +139,7 @@ struct sfu_process {
 	struct rcu_head		rcu;
 };
 
-/* Returns the map of a process, or NULL. Called under RCU, or with preemption disabled. */
+/* Called under RCU, or with preemption disabled. */
 static inline struct sfu_map *sfu_process_map(const struct sfu_process *process)
 {
 	/* Hooks of samples and mmap() disable preemption, as rcu_read_lock() takes more time. */

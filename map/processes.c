@@ -112,7 +112,6 @@ void sfu_processes_end(struct mm_struct *mm)
 		remove_process(process);
 }
 
-/* Finds the process of @mm in the hash table, or adds it. Returns it with a reference; or NULL. */
 struct sfu_process *sfu_processes_get(struct mm_struct *mm)
 {
 	struct sfu_process *process;
@@ -136,7 +135,7 @@ int sfu_processes_scan(struct mm_struct *mm)
 	return err;
 }
 
-/* Opens the hash table for new processes. The caller has set the hooks of munmap() and exit. */
+/* The caller has set the hooks of munmap() and exit. */
 void sfu_processes_open(void)
 {
 	scoped_guard(raw_spinlock_irq, &processes_lock)

@@ -33,9 +33,8 @@
  * Limits, in bytes, of the SFrame sections that one scan examines, to make their pages present.
  * With less, more walks need missing pages. With more, scans take longer.
  */
-/* Any scan may examine this number of bytes of sections; scans for mmap() etc. no more. */
 #define PREFAULT_MIN	((unsigned long)SZ_64K)
-#define PREFAULT_MAX	((unsigned long)SZ_64M)	/* most bytes of sections examined for a sample */
+#define PREFAULT_MAX	((unsigned long)SZ_64M)
 /* After this number of scans for samples, each later one may examine PREFAULT_MAX bytes. */
 #define SAMPLE_SCANS_MAX	5
 #define PAGE_NS		1000	/* estimated ns to make a section's page present in the process */
@@ -53,7 +52,6 @@ bool sfu_quota_may_scan(const struct sfu_quota *quota, enum sfu_scan_reason reas
 	return now >= READ_ONCE(quota->scan_at) && now >= READ_ONCE(quota->sample_at);
 }
 
-/* Returns how many bytes of SFrame sections a scan may examine, to make their pages present. */
 unsigned long sfu_quota_may_prefault(const struct sfu_quota *quota, enum sfu_scan_reason reason)
 {
 	/* ktime_get_mono_fast_ns() may go back a little: a negative age counts as 0. */
@@ -97,7 +95,6 @@ void sfu_quota_charge_lost(struct sfu_quota *quota, enum sfu_scan_reason reason)
 		use_up_event_scan(quota);
 }
 
-/* Delays the next scan for a sample if the last scan found nothing new; else, ends the delay. */
 void sfu_quota_delay_samples(struct sfu_quota *quota, bool found_new)
 {
 	quota->wait = found_new ? 0 : clamp(2 * quota->wait, WAIT_MIN, WAIT_MAX);

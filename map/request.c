@@ -72,7 +72,6 @@ struct callback_head *sfu_cancel_task_work(struct task_struct *task, struct call
 	return max_works ? entry : NULL;
 }
 
-/* Cancels the task work of a request. False: it is behind too many works, or its task runs it. */
 static bool take_back(struct sfu_request *request)
 {
 	lockdep_assert_held(&request->lock);
@@ -161,7 +160,6 @@ void sfu_request_for_sample(struct sfu_process *process)
 	if (!process || !sfu_quota_may_scan(&process->quota, SFU_SCAN_SAMPLE))
 		return;
 	request = &process->request;
-	/* Do nothing if current is to scan already, or another sample requests a scan now. */
 	if (READ_ONCE(request->holder) == current || READ_ONCE(request->sampled) ||
 	    cmpxchg(&request->sampled, NULL, current))
 		return;
@@ -175,7 +173,6 @@ void sfu_request_for_sample(struct sfu_process *process)
 	sfu_count(scan_requests);
 }
 
-/* Called for mmap(), munmap(), fork(): lets @task scan its process on its return to user mode. */
 void sfu_request_for_event(struct sfu_process *process, struct task_struct *task)
 {
 	/* A system call may change thousands of mappings: only the first change requests a scan. */

@@ -63,7 +63,6 @@ static bool is_left_to_sample(const struct sfu_scan *scan, const struct sfu_sect
 	return scan->reason != SFU_SCAN_SAMPLE && section->end - section->start > SHORT_SECTION;
 }
 
-/* Finds the SFrame section of a mapped file, and checks its header. Returns the section's state. */
 static enum sfu_section_state examine_section(struct sfu_scan *scan, struct sfu_range *range,
 					      struct file *file)
 {
@@ -126,7 +125,6 @@ static void forget_section(struct sfu_section *section, enum sfu_section_state s
 	sfu_section_reset(section, state);
 }
 
-/* Lets a range use the compiled table of its file or the vDSO. Returns false if there is none. */
 static bool use_table(struct sfu_scan *scan, struct sfu_range *range, const struct file *file)
 {
 	struct sfu_section *section = &range->section;
@@ -136,8 +134,8 @@ static bool use_table(struct sfu_scan *scan, struct sfu_range *range, const stru
 	answer = sfu_files_find_table(file, range->start, range->vma.offset, &found);
 	if (answer == SFU_FILE_HAS_TABLE) {
 		scan->found_new |= section->table != found.table || section->bias != found.bias;
-		/* Drop the old table. @section takes over @found, with its references. */
 		sfu_table_put(section);
+		/* @section takes over @found, with its references. */
 		*section = found;
 		atomic_set(&section->state, SFU_SECTION_READY);
 		return true;
@@ -160,7 +158,6 @@ static bool is_for_new_code(const struct sfu_scan *scan)
 	return scan->reason == SFU_SCAN_NEW_CODE && !scan->is_inherited;
 }
 
-/* Returns whether anonymous code at @vma keeps frame pointers, by the last map of the process. */
 static u8 find_last_keeps_fp(const struct sfu_map *last, const struct vm_area_struct *vma)
 {
 	const struct sfu_range *range;
@@ -170,7 +167,6 @@ static u8 find_last_keeps_fp(const struct sfu_map *last, const struct vm_area_st
 	return range && !range->vma.file ? range->keeps_fp : SFRAME_KEEPS_FP_UNKNOWN;
 }
 
-/* Fills in @range of the new map for @vma: copies the last map's range, if any, and updates it. */
 static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma, struct sfu_range *range)
 {
 	struct sfu_section *section = &range->section;
@@ -192,10 +188,7 @@ static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma, struct s
 		};
 	/* If @range is a copy from the last map, it needs its own reference to its table. */
 	sfu_table_get(section);
-	/*
-	 * Keep no JIT table from the last map: it may have ended, or belong to the parent process.
-	 * Below, sfu_jit_find() searches the present JIT tables of this process.
-	 */
+	/* Keep no JIT table of the last map: it may have ended, or belong to the parent process. */
 	if (section->source == SFU_SOURCE_JIT_TABLE)
 		forget_section(section, SFU_SECTION_NONE);
 	/* Rows cached for a parent may be wrong in its child: a new section number has none. */
@@ -247,7 +240,6 @@ static unsigned long valid_until(const struct sfu_scan *scan)
 	return until;
 }
 
-/* Finds out whether the code of each range in the new map keeps frame pointers (map/text.c). */
 static void find_keeps_fp(struct sfu_scan *scan)
 {
 	struct sfu_map *map = scan->map;
@@ -292,7 +284,6 @@ static void publish(struct sfu_scan *scan)
 	sfu_process_publish(scan->process, map);
 }
 
-/* Makes and publishes a process's new map. Adds to @cost how long this takes, estimated in ns. */
 static int make_map(struct sfu_scan *scan, s64 *cost)
 {
 	VMA_ITERATOR(counted, scan->mm, 0);

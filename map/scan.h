@@ -19,12 +19,12 @@ struct sfu_prefault {
 	unsigned int		nr_examined;	/* number of pages looked up in page tables */
 	unsigned int		nr_mapped;	/* number of pages added to page tables */
 	bool			lacks_memory;	/* no memory for page tables: make no more faults */
-	unsigned int		nr_cold;	/* number of used entries of @cold */
+	unsigned int		nr_cold;
 	loff_t			bytes_cold;	/* bytes to read ahead: total of all @len */
 	struct sfu_cold_file {			/* part of a file, not in the page cache */
 		struct file	*file;		/* file to read ahead, with a reference */
-		loff_t		pos;		/* offset in @file to read ahead from, in bytes */
-		loff_t		len;		/* number of bytes to read ahead */
+		loff_t		pos;
+		loff_t		len;
 	}			cold[SFU_MAX_COLD];
 };
 
@@ -35,11 +35,11 @@ struct sfu_scan {
 	struct sfu_process	*process;	/* process of current */
 	struct mm_struct	*mm;		/* mm of current; the scan holds its mmap_lock */
 	struct sfu_map		*last;		/* map of the process before this scan, or NULL */
-	struct sfu_map		*map;		/* new map that the scan makes and publishes */
+	struct sfu_map		*map;
 	enum sfu_scan_reason	reason;
 	bool			is_inherited;	/* @last is the parent's map, inherited at fork() */
 	bool			found_new;	/* found new code, rows, keeps_fp or mapped pages */
-	struct sfu_prefault	prefault;	/* pages of files made present or read ahead */
+	struct sfu_prefault	prefault;
 	unsigned int		nr_pieces;	/* number of code pieces read to set keeps_fp */
 };
 

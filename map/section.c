@@ -43,7 +43,6 @@ void sfu_section_mark_bad(struct sfu_section *section, enum sframe_defect defect
 	sfu_count(defects[defect]);
 }
 
-/* Decodes the row for @addr from a mapped section. Stores a malformed section in @lookup->bad. */
 static __always_inline int find_mapped_row(struct sfu_section *section, struct sfu_lookup *lookup,
 					   unsigned long addr, struct sframe_row *row)
 {

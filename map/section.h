@@ -19,8 +19,8 @@ enum sfu_source {
 enum sfu_section_state {
 	SFU_SECTION_NONE,	/* no usable section; or code or section was unmapped */
 	SFU_SECTION_PENDING,	/* no scan has read the section yet: a later scan tries again */
-	SFU_SECTION_READY,	/* walks may use the rows of the section */
-	SFU_SECTION_BAD,	/* the section is malformed: no walk uses it any more */
+	SFU_SECTION_READY,
+	SFU_SECTION_BAD,
 };
 
 /*
@@ -29,7 +29,7 @@ enum sfu_section_state {
  */
 struct sfu_section {
 	unsigned long		start;		/* user address of .sframe; 0: section not mapped */
-	unsigned long		end;		/* one past the last byte of a mapped section */
+	unsigned long		end;
 	struct sfu_table	*table;		/* compiled table, with a reference; NULL: none */
 	u64			bias;		/* user address of code minus its linked address */
 	struct sframe_header	hdr;		/* copy of a mapped section's header, checked */
@@ -69,8 +69,8 @@ struct sfu_lookup {
 	 */
 	bool			is_inherited;
 	bool			wants_map;	/* walk used the parent's map: child needs a scan */
-	unsigned int		nr_cached;	/* number of rows found in the row cache */
-	unsigned int		nr_missed;	/* number of rows looked up in a section */
+	unsigned int		nr_cached;
+	unsigned int		nr_missed;
 };
 
 static inline bool sfu_section_is(const struct sfu_section *section, enum sfu_section_state state)

@@ -22,7 +22,6 @@
 #define NR_PIECES	32		/* most pieces (PIECE bytes each) read of a file mapping */
 /* Step from one piece to the next, modulo the number of pieces, which is coprime to STRIDE. */
 #define STRIDE		13
-/* In file mappings of up to this size in bytes, all code is read; in larger ones, only pieces. */
 #define WHOLE		(NR_PIECES * PIECE)
 
 /* On x86, prologues are sought at each byte of JIT code, but only at each 16th byte of files. */
@@ -51,7 +50,6 @@ static int count_in_file(struct sframe_prologues *starts, struct sfu_prefault *p
 	return 0;
 }
 
-/* Counts function prologues in @nr pages of anonymous code. Skips pages that are not in memory. */
 static void count_in_pages(struct sframe_prologues *starts, unsigned long addr, unsigned int nr,
 			   unsigned int *nr_pieces)
 {
@@ -81,7 +79,7 @@ static enum sframe_keeps_fp judge_nearby(const struct sfu_range *range, unsigned
 
 /*
  * Reads the next NR_PAGES pages of JIT code. Decides by all pages read so far whether the code
- * keeps frame pointers. After the last page, the next scan begins again at the first page.
+ * keeps frame pointers.
  */
 static enum sframe_keeps_fp judge_all(struct sfu_range *range, unsigned int *nr_pieces)
 {
@@ -131,7 +129,7 @@ enum sframe_keeps_fp sfu_text_keeps_fp(struct sfu_range *range, const struct vm_
 	if (IS_PRIVATE(file_inode(file)))
 		return SFRAME_KEEPS_FP_NO;
 	needs_all |= reads_ahead;
-	/* Read each piece once. STRIDE spreads even the first few pieces over the whole mapping. */
+	/* STRIDE spreads even the first few pieces over the whole mapping. */
 	for (i = 0; i < nr; i++) {
 		unsigned long page = nr_pages * (i * STRIDE % nr) / nr;
 		unsigned long off = page * PAGE_SIZE + i * len % PAGE_SIZE;

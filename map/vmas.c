@@ -5,7 +5,6 @@
 
 #include "map/scan.h"
 
-/* Returns the VMA that maps @file at @addr, or NULL. */
 static struct vm_area_struct *find_mapping(struct mm_struct *mm, unsigned long addr,
 					   const struct file *file)
 {
@@ -21,7 +20,6 @@ bool sfu_vma_is_vdso(struct vm_area_struct *vma)
 	return name && !strcmp(name, "[vdso]");
 }
 
-/* Returns true if @range, of the last map of the process, describes @vma. */
 bool sfu_vma_is_of(const struct vm_area_struct *vma, const struct sfu_range *range)
 {
 	/*
@@ -33,7 +31,6 @@ bool sfu_vma_is_of(const struct vm_area_struct *vma, const struct sfu_range *ran
 	       range->vma.file == vma->vm_file && range->vma.offset == sfu_vma_offset(vma);
 }
 
-/* Returns true if @mm maps the file of @range at the first and last byte of the SFrame section. */
 bool sfu_vmas_have_section(struct mm_struct *mm, const struct sfu_range *range)
 {
 	const struct file *file = range->vma.file;

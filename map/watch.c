@@ -39,7 +39,6 @@ static unsigned long profiled_at;
 static atomic_t nr_profilers;		/* number of running profilers that the module saw begin */
 static bool is_sampled;			/* a sample has come since the last profiler ended */
 
-/* Returns true if no profiler runs at @now, in jiffies: the hooks of mmap() etc. can be removed. */
 bool sfu_watch_is_idle(unsigned long now)
 {
 	/* Jiffies since the last sample; negative if a sample came after @now was read. */
@@ -52,7 +51,6 @@ bool sfu_watch_is_idle(unsigned long now)
 	return !atomic_read(&nr_profilers) && quiet >= PROFILED_FOR;
 }
 
-/* Returns true if a profiler runs. If not, mmap(), munmap() and fork() request no scans. */
 bool sfu_watch_expects_samples(void)
 {
 	return READ_ONCE(is_sampled) || atomic_read(&nr_profilers);
@@ -92,7 +90,6 @@ static void stop_watch(void)
 	sfu_event_remove_hooks();
 }
 
-/* Sets the hooks of mmap() etc., or removes them if no profiler runs. */
 static void check_watch(struct work_struct *work)
 {
 	guard(mutex)(&watch_lock);
@@ -157,14 +154,14 @@ static void notrace on_profiler(unsigned long ip, unsigned long parent_ip,
 		WRITE_ONCE(starter, NULL);
 }
 
-/* Hook of put_callchain_buffers(): a profiler ends. One older than the module is not counted. */
+/* Hook of put_callchain_buffers(): a profiler ends. */
 static void notrace on_profiler_end(unsigned long ip, unsigned long parent_ip,
 				    struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
 	WRITE_ONCE(profiled_at, jiffies);
 	/*
-	 * Clear is_sampled if nr_profilers is 0. A profiler that is older than the module may still
-	 * run: it is not counted, but its next sample sets is_sampled again.
+	 * A profiler that is older than the module may still run: it is not counted, but its next
+	 * sample sets is_sampled again.
 	 */
 	if (atomic_dec_if_positive(&nr_profilers) <= 0)
 		WRITE_ONCE(is_sampled, false);
@@ -173,7 +170,7 @@ static void notrace on_profiler_end(unsigned long ip, unsigned long parent_ip,
 static struct ftrace_ops profiler_ops = { .func = on_profiler };
 static struct ftrace_ops profiler_end_ops = { .func = on_profiler_end };
 
-/* At load, sets the hooks of mmap() etc., as a profiler may run already. Returns 0 or an error. */
+/* At load, sets the hooks of mmap() etc., as a profiler may run already. */
 int sfu_watch_init(void)
 {
 	int err;

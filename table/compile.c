@@ -24,7 +24,6 @@
  */
 #define MAX_BLOCK_ROWS	0x100000u
 
-/* Lets other tasks run during a long compilation. Returns -EINTR if a fatal signal is pending. */
 static int give_way(void)
 {
 	cond_resched();
@@ -38,7 +37,6 @@ static u64 nr_blocks(const struct sframe_fde *fde)
 	return ((u64)fde->size + fde->rep_size - 1) / fde->rep_size;
 }
 
-/* Runs one compiler pass. Refuses a section whose functions overlap or are unsorted. */
 static int compile_each(struct sframe_compile *compile,
 			int (*pass)(struct sframe_compile *compile, const struct sframe_fde *fde))
 {
@@ -65,7 +63,6 @@ static int compile_each(struct sframe_compile *compile,
 	return 0;
 }
 
-/* First pass: counts the entries, slots (one per KiB of code) and rows a function may need. */
 static int measure_function(struct sframe_compile *compile, const struct sframe_fde *fde)
 {
 	struct sframe_compiled *compiled = &compile->compiled;
@@ -75,10 +72,7 @@ static int measure_function(struct sframe_compile *compile, const struct sframe_
 		compiled->first = fde->start & -(u64)SFRAME_SLOT_SIZE;
 	if (fde->pcmask && nr_rows > MAX_BLOCK_ROWS)
 		return sframe_malformed(compile->rd, SFRAME_DEFECT_COSTLY);
-	/*
-	 * Each KiB of code has a slot. Also count the slot of the function's end address, where a
-	 * compiled entry may end the function's last row.
-	 */
+	/* Count the slot of the function's end, too: an entry there may end its last row. */
 	nr_slots = ((fde->start + fde->size - compiled->first) >> SFRAME_SLOT_BITS) + 1;
 	/*
 	 * Count one compiled entry for: each row; the start of the function, or of each PLT stub;
@@ -115,7 +109,6 @@ static u64 pack_rule(const struct sframe_rule *rule)
 	return (u32)rule->off | (u64)rule->how << 32 | (u64)rule->reg << 40;
 }
 
-/* Packs a row into three numbers to compare and hash it, without func, start and pcmask. */
 static void pack_row(const struct sframe_row *row, u64 words[3])
 {
 	words[0] = pack_rule(&row->cfa) | (u64)row->outermost << 48 | (u64)row->signal << 49 |
@@ -156,7 +149,6 @@ static int get_row_number(struct sframe_compile *compile, const struct sframe_ro
 	return 0;
 }
 
-/* Adds slots of 1 KiB of code to the compiled section, up to the slot of code offset @off. */
 static void begin_slots(struct sframe_compile *compile, u64 off)
 {
 	struct sframe_compiled *compiled = &compile->compiled;
@@ -175,7 +167,6 @@ static void begin_slots(struct sframe_compile *compile, u64 off)
 	}
 }
 
-/* Adds a compiled entry: row number @row holds from @addr on. @begins: a function begins there. */
 static void add_entry(struct sframe_compile *compile, u64 addr, u32 row, bool begins)
 {
 	struct sframe_compiled *compiled = &compile->compiled;
@@ -207,7 +198,6 @@ static void add_block_entries(struct sframe_compile *compile, const struct sfram
 	}
 }
 
-/* Adds entries for all rows of a function. Refuses rows that begin after the function ends. */
 static int compile_rows(struct sframe_compile *compile, const struct sframe_fde *fde)
 {
 	u32 size = fde->pcmask ? fde->rep_size : fde->size, nr;
@@ -303,7 +293,6 @@ u64 sframe_compiled_function(const struct sframe_compiled *compiled, u64 addr, u
 
 	if (!entry)
 		return 0;
-	/* Search backwards from the entry of @addr for the entry at which the function begins. */
 	for (; !(*entry & SFRAME_ENTRY_BEGINS); entry--) {
 		if (entry == compiled->entries || !*max_lookups)
 			return 0;

@@ -9,11 +9,11 @@
  * An entry of a compiled section (32 bits) says which row is valid from its address up to the next
  * entry's address. Entries ascend by address.
  */
-#define SFRAME_ENTRY_ROW	0x1fffffu	/* mask of an entry's bits with the row number */
-#define SFRAME_ENTRY_BEGINS	0x200000u	/* set if a function begins at the entry */
+#define SFRAME_ENTRY_ROW	0x1fffffu
+#define SFRAME_ENTRY_BEGINS	0x200000u
 #define SFRAME_ENTRY_OFF_SHIFT	22		/* bits 22-31: entry's offset in its KiB of code */
 #define SFRAME_SLOT_BITS	10
-#define SFRAME_SLOT_SIZE	0x400u		/* size in bytes of the slots that divide code */
+#define SFRAME_SLOT_SIZE	0x400u
 
 /*
  * A compiled SFrame section. Its code is divided into slots of 1 KiB. Each slot begins with an
@@ -22,8 +22,8 @@
 struct sframe_compiled {
 	u64				first;		/* first KiB of code: its linked address */
 	u32				nr_slots;
-	u32				nr_entries;	/* number of elements of @entries */
-	u32				nr_rows;	/* number of elements of @rows */
+	u32				nr_entries;
+	u32				nr_rows;
 	/* for each slot, the index of its first entry in @entries; then @nr_entries */
 	u32				*slots;
 	u32				*entries;
@@ -36,14 +36,14 @@ struct sframe_compiled {
  * of @compiled. Its @slots needs nr_slots + 1 elements: the last is the end of the last slot.
  */
 struct sframe_compile {
-	const struct sframe_header	*hdr;		/* header of the section, already checked */
-	struct sframe_reader		*rd;		/* reads the section's bytes */
+	const struct sframe_header	*hdr;		/* already checked */
+	struct sframe_reader		*rd;
 	/* limit in bytes of entries + slots (one per KiB of code); a larger section gives -E2BIG */
 	u64				max_size;
 	/* random key to hash rows: the author of a section cannot choose rows that collide */
 	u64				secret;
-	struct sframe_compiled		compiled;	/* the compiled section */
-	u32				index;		/* index of the function being compiled */
+	struct sframe_compiled		compiled;
+	u32				index;
 	u32				max_entries;	/* elements to allocate for entries */
 	u32				max_rows;	/* elements to allocate for rows */
 	/* hash table of row numbers, with 2 * @max_rows elements; 0: unused element */
@@ -51,7 +51,7 @@ struct sframe_compile {
 	u64				end;		/* end address of the previous function */
 	u32				nr_begun;	/* elements of compiled.slots set so far */
 	u32				row;		/* number of the row in the last entry */
-	u32				nr_block;	/* number of elements of @block in use */
+	u32				nr_block;
 	struct sframe_block_row {
 		u32	start;
 		u32	row;

@@ -30,7 +30,6 @@ static_assert(offsetofend(struct sframe_process, message) == PROCESS_SIZE_VER0);
 /* Maximum length in bytes of a section to load. With twice, its copy may take 512 MiB. */
 #define MAX_SECTION_SIZE	(256U << 20)
 
-/* Copies an ioctl structure from user space. Its first member is its size, @least or more. */
 static int copy_sized(void *dst, size_t size, const void __user *src, size_t least)
 {
 	u32 user_size;
@@ -48,7 +47,6 @@ static struct inode *real_inode(const struct file *file)
 	return d_real_inode(file->f_path.dentry);
 }
 
-/* Stores an error text in the user buffer at @addr, cut to @size bytes. Returns 0, or -EFAULT. */
 static int put_message(u64 addr, u32 size, const char *text)
 {
 	size_t len = min_t(size_t, strlen(text) + 1, size);
@@ -254,10 +252,7 @@ static int give(const struct sfu_wanted_file *taken, struct sframe_wanted __user
 	return err;
 }
 
-/*
- * Called after give() has failed to store a request in read()'s buffer. Returns true if read()
- * goes on with the next request, and false if it ends.
- */
+/* Called after give() has failed. Returns true if read() goes on with the next request. */
 static bool answer_error(const struct sfu_wanted_file *taken, int err)
 {
 	struct sfu_table_source source = { .id = taken->id };

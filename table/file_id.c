@@ -23,7 +23,7 @@
 
 #define MIN_AGE		3	/* seconds without a change until facts about a file are cached */
 
-/* The cache of facts about mapped files. In an unused slot, &sfu_file_id.sb is NULL. */
+/* In an unused slot, &sfu_file_id.sb is NULL. */
 static struct code_entry {
 	struct sfu_code_id	code;
 	struct sfu_code_facts	facts;
@@ -80,20 +80,17 @@ bool sfu_file_id_has_just_changed(const struct sfu_file_id *id)
 	return abs(ktime_get_real_seconds() - id->changed / NSEC_PER_SEC) <= 1;
 }
 
-/* Returns true if facts about a file may be cached: it has not changed for MIN_AGE seconds. */
 bool sfu_file_id_has_settled(const struct sfu_file_id *id)
 {
 	/* Two writes within a clock tick leave one ctime: facts from in between would stay. */
 	return ktime_get_real_seconds() - id->changed / NSEC_PER_SEC >= MIN_AGE;
 }
 
-/* Returns the cache slot of a mapped part of a file. Parts with equal hashes share a slot. */
 static struct code_entry *entry_of(const struct sfu_code_id *code)
 {
 	return &entries[hash_64(code->file.ino ^ code->file.changed ^ code->offset, ENTRY_BITS)];
 }
 
-/* Finds cached facts (e.g. where .sframe is) of a mapped part of a file. False: there are none. */
 bool sfu_file_id_find_facts(const struct sfu_code_id *code, struct sfu_code_facts *facts)
 {
 	const struct code_entry *entry = entry_of(code);
@@ -107,7 +104,6 @@ bool sfu_file_id_find_facts(const struct sfu_code_id *code, struct sfu_code_fact
 	return is_known;
 }
 
-/* Caches facts (e.g. where .sframe is) of a mapped part of a file. Overwrites the cache slot. */
 void sfu_file_id_store_facts(const struct sfu_code_id *code, const struct sfu_code_facts *facts)
 {
 	struct code_entry *entry = entry_of(code);

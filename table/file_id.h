@@ -19,12 +19,12 @@ struct super_block;
 struct sfu_file_id {
 	const struct super_block	*sb;	/* super block; compared, never dereferenced */
 	u64				medium;	/* number of disk or backing device, never reused */
-	u64				ino;	/* inode number; JIT code: sfu_process.number */
+	u64				ino;
 	u32				generation; /* inode's generation: @ino may be reused */
 	u32				dev;	/* device number: @sb may be reused after umount */
 	/* NFS file handle; 0: none. It differs if files of two btrfs subvolumes share @ino. */
 	u32				handle[SFU_HANDLE_WORDS];
-	s64				size;	/* length of the file in bytes */
+	s64				size;
 	s64				changed; /* time of the last change (ctime), in ns */
 };
 
@@ -36,16 +36,16 @@ static_assert(sizeof(struct sfu_file_id) == 6 * sizeof(u64) + SFU_HANDLE_WORDS *
 /* Identifies a part of a file that a process has mapped executable. */
 struct sfu_code_id {
 	struct sfu_file_id	file;
-	u64			offset;	/* file offset of the executable part, in bytes */
-	u64			size;	/* length of the executable part in bytes */
+	u64			offset;
+	u64			size;
 };
 
 /* What a scan of a process has found out about a part of a file that is mapped executable. */
 struct sfu_code_facts {
 	u64	section_off;	/* address of .sframe minus start of mapped code, modulo 2^64 */
-	u64	section_size;	/* length of the .sframe section in bytes */
+	u64	section_size;
 	int	err;		/* 0; or the errno that says why .sframe was not found */
-	u8	keeps_fp;	/* whether the code keeps frame pointers: enum sframe_keeps_fp */
+	u8	keeps_fp;	/* enum sframe_keeps_fp */
 };
 
 /* Functions that compare a file's ctime with the clock: called in any context. */

@@ -42,7 +42,6 @@ static void forget_file(struct sfu_file *file)
 	kfree_rcu(file, rcu);
 }
 
-/* Removes the table of a file. No process uses the table. */
 static void forget_table(struct sfu_file *file)
 {
 	struct sfu_table *table = file->table;
@@ -68,14 +67,12 @@ static unsigned int nr_ranges(const struct sfu_table *table)
 	return refcount_read(&table->refs) - table->nr_files;
 }
 
-/* Returns true if @file has no table, or a table that no process uses and that may be removed. */
 static bool is_unused(const struct sfu_file *file)
 {
 	/* The vDSO's table (its sb is NULL) may not be removed: no scan would request it again. */
 	return !file->table || (!nr_ranges(file->table) && file->id.sb);
 }
 
-/* Removes unused tables, at most @max, until all tables fit into @max_bytes. Returns how many. */
 static unsigned long forget_unused(unsigned long max, unsigned long max_bytes)
 {
 	struct sfu_file *file;
@@ -93,10 +90,6 @@ static unsigned long forget_unused(unsigned long max, unsigned long max_bytes)
 	return count;
 }
 
-/*
- * Forgets files that are known to have no table, oldest first. Stops when at most @max of them are
- * left, and all files and tables together take at most @max_bytes.
- */
 void sfu_files_forget_tableless(unsigned int max, unsigned long max_bytes)
 {
 	struct sfu_file *file;
@@ -130,7 +123,6 @@ int sfu_files_make_room(struct sfu_table_source *source)
 	return 0;
 }
 
-/* Adds a file that has a table, or is known to have none. Returns 0, or an error. */
 int sfu_files_add(struct sfu_file *file)
 {
 	struct sfu_file *other;

@@ -14,9 +14,9 @@
 /* One version (content) of a file that has a table, or is known to have none. */
 struct sfu_file {
 	struct sfu_file_id	id;
-	struct rhlist_head	node;		/* node in the hash table of files.c */
+	struct rhlist_head	node;
 	u32			nr;		/* serial number; SFRAME_LIST lists files by it */
-	struct sfu_table	*table;		/* table of the file; NULL: none, or removed */
+	struct sfu_table	*table;		/* NULL: none, or removed */
 	/* size of a removed table that exceeded the memory limit of non-root users; else 0 */
 	unsigned long		refused_size;
 	unsigned int		nr_segments;

@@ -26,17 +26,15 @@
 #define MAX_TABLES	64
 #define MEMORY_SHARE	8
 
-/* A table for JIT code of one process, made by SFRAME_PROCESS. */
 struct jit_table {
 	struct list_head	node;	/* node in &sfu_process.jit.tables, newest first */
-	unsigned long		start;	/* user address of the first byte of the JIT code */
-	unsigned long		end;	/* user address after the last byte of the JIT code */
+	unsigned long		start;
+	unsigned long		end;
 	bool			is_over; /* true: code was unmapped, later scans skip the table */
 	struct sfu_section	section; /* section with the table: scans copy it to the map */
 	struct rcu_head		rcu;
 };
 
-/* Returns true if the code of the JIT table overlaps the addresses from @start to @end. */
 static bool has_code(const struct jit_table *jit, unsigned long start, unsigned long end)
 {
 	return jit->start < end && start < jit->end;
@@ -146,7 +144,6 @@ static int check_code(const struct jit_table *jit, struct mm_struct *mm, struct 
 	return 0;
 }
 
-/* Returns -ENOSPC if a process's JIT tables would exceed a limit once @jit replaces older ones. */
 static int check_limits(const struct jit_table *jit, const struct sfu_process *process)
 {
 	unsigned long size = jit->section.table->size;
@@ -200,7 +197,6 @@ out:
 	return err;
 }
 
-/* Compiles the section of @source into the table of @jit. Returns 0, or an error. */
 static int compile_for(struct jit_table *jit, struct sfu_table_source *source, bool is_of_user)
 {
 	struct sfu_table *table;

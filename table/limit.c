@@ -14,10 +14,8 @@ unsigned int sfu_table_memory;
 module_param_named(table_memory, sfu_table_memory, uint, 0644);
 MODULE_PARM_DESC(table_memory, "MiB that tables may take; 0: an eighth of the memory (default)");
 
-/* Size in bytes of all tables that processes of users other than root use. */
 static atomic_long_t bytes_of_users;
 
-/* Returns the limit of all tables in bytes: table_memory or, if that is 0, an eighth of the RAM. */
 unsigned long sfu_limit_bytes(void)
 {
 	unsigned long mib = READ_ONCE(sfu_table_memory);
@@ -29,7 +27,6 @@ unsigned long sfu_limit_bytes(void)
 	return mib ? mib << 20 : (totalram_pages() / 8) << PAGE_SHIFT;
 }
 
-/* Returns true if the limit for users other than root has room for a table of @size bytes. */
 bool sfu_limit_has_room_for_users(unsigned long size)
 {
 	return atomic_long_read(&bytes_of_users) + size <= sfu_limit_bytes() / 2;
@@ -43,7 +40,6 @@ bool sfu_limit_add_user_range(struct sfu_table *table)
 {
 	if (atomic_inc_not_zero(&table->nr_user_ranges))
 		return true;
-	/* No section in a non-root process uses @table yet: add the size of @table. */
 	if (atomic_long_add_return(table->size, &bytes_of_users) > sfu_limit_bytes() / 2) {
 		atomic_long_sub(table->size, &bytes_of_users);
 		WRITE_ONCE(table->was_refused, true);

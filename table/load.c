@@ -27,7 +27,6 @@ static int check_segments(struct sfu_table_source *source)
 	return 0;
 }
 
-/* Sets @id to the identity of a file. Fails if it may have changed since user space read it. */
 static int identify(struct sfu_table_source *source, struct sfu_file_id *id)
 {
 	int err = sfu_file_id_get(source->inode, id);
@@ -46,7 +45,6 @@ static int identify(struct sfu_table_source *source, struct sfu_file_id *id)
 	return 0;
 }
 
-/* Returns a table with a reference: of a file with an equal section, or a new one; or an error. */
 static struct sfu_table *get_table(struct sfu_table_source *source)
 {
 	struct sfu_table_key key;

@@ -50,7 +50,6 @@ void sfu_table_put_ref(struct sfu_table *table)
 	call_rcu(&table->rcu, free_table_rcu);
 }
 
-/* Takes a reference of the table for @section, a copy of a section that keeps its own reference. */
 void sfu_table_get(const struct sfu_section *section)
 {
 	if (!section->table)
@@ -87,7 +86,7 @@ bool sfu_table_use(struct sfu_table *table, u64 bias, bool is_of_user, struct sf
 	return true;
 }
 
-/* Formats the message for user space that says why a table is refused. Returns @err. */
+/* Returns @err. */
 int sfu_table_refuse(struct sfu_table_source *source, int err, const char *format, ...)
 {
 	va_list args;
@@ -121,7 +120,6 @@ static int check_header(struct sfu_table_source *source, struct sframe_reader *r
 	return 0;
 }
 
-/* Turns an error of the compilation into an error of the ioctl, with a message for user space. */
 static int check_pass(struct sfu_table_source *source, const struct sframe_compile *compile,
 		      int err)
 {
@@ -133,7 +131,6 @@ static int check_pass(struct sfu_table_source *source, const struct sframe_compi
 				sframe_defects[compile->rd->defect].text);
 }
 
-/* Replaces an array by a copy of its first @size bytes: compilation has left the end unused. */
 static int trim(void *array, size_t size)
 {
 	void **from = array, *to = kvmalloc(size, GFP_KERNEL_ACCOUNT);
@@ -167,7 +164,6 @@ static int pack_rows(struct sfu_table *table)
 	return 0;
 }
 
-/* Allocates and fills the arrays of @table. The first pass over the section has measured them. */
 static int compile_functions(struct sfu_table_source *source, struct sframe_compile *compile,
 			     struct sfu_table *table)
 {
@@ -276,7 +272,7 @@ struct sfu_table *sfu_table_find_same(const struct sfu_table_source *source,
 	return table;
 }
 
-/* Lets other files share @table if an equal section is loaded for them. Returns 0, or -ENOMEM. */
+/* Returns 0, or -ENOMEM. */
 int sfu_table_share(struct sfu_table *table, const struct sfu_table_key *key)
 {
 	table->key = *key;

@@ -25,23 +25,23 @@ struct sfu_section;
  * Files with equal sections share one table. A table for JIT code belongs to one process.
  */
 struct sfu_table {
-	struct sframe_compiled	compiled;	/* maps each address of code to a row number */
-	const u64		*packed_rows;	/* packed form of each row, by row number */
+	struct sframe_compiled	compiled;
+	const u64		*packed_rows;
 	u64			number;		/* unique: identifies this table in row caches */
 	/* random; added to the linked address of a row's code, gives its key in row caches */
 	u64			key_base;
 	struct sfu_table_key {
 		u64		hash[2];	/* two keyed hashes of the section's bytes */
 		u64		addr;		/* linked address of the section */
-		u64		len;		/* length of the section in bytes */
+		u64		len;
 	} key;
-	struct rhash_head	node;		/* node in the hash table of shared tables */
+	struct rhash_head	node;
 	refcount_t		refs;		/* references by files, process maps, JIT tables */
-	unsigned int		nr_files;	/* number of files that share this table */
+	unsigned int		nr_files;
 	atomic_t		nr_user_ranges;	/* how many sections in non-root processes use it */
 	bool			was_refused;	/* true if non-root users' limit ever refused it */
 	unsigned long		size;		/* memory that the table takes, in bytes */
-	u32			nr_functions;	/* number of functions in the section */
+	u32			nr_functions;
 	struct rcu_head		rcu;
 };
 
@@ -51,13 +51,13 @@ struct sfu_table_source {
 	/* two members are used: @size and @changed of the file before user space read the file */
 	struct sfu_file_id		id;
 	void				*bytes;		/* SFrame section; NULL: there is none */
-	u64				len;		/* length of the section in bytes */
+	u64				len;
 	u64				addr;		/* linked address of the section */
 	const struct sframe_segment	*segments;	/* executable PT_LOAD headers of the file */
 	unsigned int			nr_segments;
-	u64				text_start;	/* first address of the JIT code */
+	u64				text_start;
 	u64				text_end;	/* end of the JIT code; 0: no JIT code */
-	char				message[200];	/* tells users why the table is refused */
+	char				message[200];
 };
 
 /*
@@ -67,7 +67,6 @@ struct sfu_table_source {
  */
 #define SFU_FILES_MAX_TABLELESS	(16U << 10)
 
-/* The answers of sfu_files_find_table(), which a scan calls to find the table of a mapped file. */
 enum sfu_files_answer {
 	SFU_FILE_HAS_TABLE,
 	SFU_FILE_UNKNOWN,	/* no table is loaded for the file: the scan requests one */
@@ -81,7 +80,6 @@ enum sfu_files_answer {
  */
 extern atomic_t sfu_table_generation;
 
-/* The module parameter table_memory: MiB that all tables may take; 0: an eighth of the memory. */
 extern unsigned int sfu_table_memory;
 
 /* Functions that load, list or remove tables are called in task context, and may sleep. */

@@ -50,14 +50,13 @@
 #define MAX_TRIES	8
 #define RETRY_MS	20
 
-/* A request for the table of a file, or for a table for the JIT code of one process. */
 struct wanted {
-	struct hlist_node	node;	/* node in the hash table of all requests */
+	struct hlist_node	node;
 	struct list_head	list;	/* node in the list @queue, @later, or @given of a reader */
-	struct sfu_file_id	id;	/* identity of the file, or of the process with JIT code */
+	struct sfu_file_id	id;
 	kuid_t			owner;	/* user whose limit of requests includes this one */
 	struct pid		*pid;	/* process that has mapped the file or the JIT code */
-	unsigned long		addr;	/* address of the code in the process @pid */
+	unsigned long		addr;
 	unsigned int		nr_tries; /* how often read() failed to take mmap_lock of @pid */
 };
 
@@ -70,7 +69,7 @@ static LIST_HEAD(queue);	/* requests that read() may return now */
 static LIST_HEAD(later);	/* requests that wait until retry() moves them back to @queue */
 static unsigned int nr_wanted;
 static unsigned int nr_of_owners[1 << OWNER_BITS];
-static unsigned int nr_readers;	/* how many times the device is open for reading requests */
+static unsigned int nr_readers;
 
 /* Returns the request for JIT code or for a file, whatever the file's content; NULL: none. */
 static struct wanted *find_wanted(const struct sfu_file_id *id)
@@ -139,7 +138,6 @@ static kuid_t owner_of(const struct cred *cred)
 		return ns->owner;
 	/* If root made @ns (a container), return the UID on the host that is UID 0 in @ns. */
 	root = make_kuid(ns, 0);
-	/* If UID 0 of @ns is not mapped, or is the host's UID 0, return the task's own UID. */
 	return uid_valid(root) && !uid_eq(root, GLOBAL_ROOT_UID) ? root : cred->uid;
 }
 
@@ -182,7 +180,6 @@ void sfu_wanted_add_id(const struct sfu_file_id *id, unsigned long addr)
 	kfree(wanted);
 }
 
-/* Requests a table for a file. Current has mapped code of the file at @addr. */
 void sfu_wanted_add(const struct file *file, unsigned long addr)
 {
 	struct sfu_file_id id;
@@ -203,7 +200,6 @@ void sfu_wanted_answer(const struct sfu_file_id *id)
 	spin_unlock(&wanted_lock);
 }
 
-/* Called when a program opens the device to read requests for tables. */
 void sfu_wanted_open(struct sfu_wanted_reader *reader)
 {
 	INIT_LIST_HEAD(&reader->given);
@@ -224,7 +220,7 @@ void sfu_wanted_close(struct sfu_wanted_reader *reader)
 	list_splice_tail(&reader->given, &queue);
 	list_splice_tail_init(&later, &queue);
 	nr_readers--;
-	/* If no reader is left, remove all requests. If one opens meanwhile, leave it the rest. */
+	/* If a reader opens the device meanwhile, leave it the rest. */
 	while (!nr_readers && !list_empty(&queue)) {
 		forget_wanted(list_first_entry(&queue, struct wanted, list));
 		cond_resched_lock(&wanted_lock);
@@ -296,14 +292,12 @@ out:
 	return file;
 }
 
-/* Moves a request to @later: read() does not return it until retry() runs, RETRY_MS later. */
 static void retry_later(struct wanted *wanted)
 {
 	list_move_tail(&wanted->list, &later);
 	schedule_delayed_work(&retry_work, msecs_to_jiffies(RETRY_MS));
 }
 
-/* Counts requests of user @owner among the MAX_GIVEN unanswered ones that @reader read last. */
 static unsigned int nr_given(const struct sfu_wanted_reader *reader, kuid_t owner)
 {
 	unsigned int nr = 0, left = MAX_GIVEN;
@@ -328,8 +322,8 @@ static struct wanted *next_of_queue(const struct sfu_wanted_reader *reader)
 
 	list_for_each_entry_safe(wanted, next, &queue, list) {
 		/*
-		 * The file has just changed. Another change may still leave the same ctime, so a
-		 * table would be refused now: let the request wait.
+		 * Another change may still leave the same ctime, so a table would be refused now:
+		 * let the request wait.
 		 */
 		if (sfu_file_id_has_just_changed(&wanted->id)) {
 			retry_later(wanted);
@@ -366,7 +360,7 @@ static void postpone(const struct wanted *copy, bool was_locked)
 	spin_unlock(&wanted_lock);
 }
 
-/* Takes the next request from the queue, for read(). Returns false if there is none to read now. */
+/* Returns false if there is no request to read now. */
 bool sfu_wanted_take(struct sfu_wanted_reader *reader, struct sfu_wanted_file *taken)
 {
 	struct wanted *wanted, copy;
@@ -397,7 +391,6 @@ bool sfu_wanted_take(struct sfu_wanted_reader *reader, struct sfu_wanted_file *t
 	}
 }
 
-/* Puts a request back at the head of the queue, because read() could not return it. */
 void sfu_wanted_give_back(const struct sfu_file_id *id)
 {
 	struct wanted *wanted;

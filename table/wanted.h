@@ -21,9 +21,9 @@ struct sfu_wanted_reader {
 /* A request that read() of the device is about to return: a file or JIT code needs a table. */
 struct sfu_wanted_file {
 	struct file		*file;	/* file without a table, with a reference; NULL: JIT code */
-	struct sfu_file_id	id;	/* identity of the file, or of the process with JIT code */
+	struct sfu_file_id	id;
 	pid_t			pid;	/* PID in current's PID namespace; 0: not visible there */
-	unsigned long		addr;	/* address of the code in the process @pid */
+	unsigned long		addr;
 };
 
 extern wait_queue_head_t sfu_wanted_wait;

@@ -25,7 +25,6 @@ bool sfu_call_is_before(struct sfu_walk *walk, unsigned long ra)
 	return sfu_arch_read_call(walk, ra, &func) != SFU_CALL_NONE;
 }
 
-/* Returns true if @ra follows a call, or is the rt_sigreturn stub, where signal handlers return. */
 bool sfu_call_may_return_to(struct sfu_walk *walk, unsigned long ra)
 {
 	return sfu_call_is_before(walk, ra) || sfu_signal_is_stub_at(walk, ra);

@@ -14,7 +14,7 @@ static __always_inline struct sfu_range *read_record(struct sfu_walk *walk,
 {
 	u8 code[SFU_ARCH_CALL_BYTES + SFU_ARCH_SIGRETURN_BYTES] __uninitialized;
 	const u8 *at_ra = code + SFU_ARCH_CALL_BYTES;
-	unsigned long record[2] __uninitialized;	/* frame record: saved FP, return address */
+	unsigned long record[2] __uninitialized;
 	struct sfu_range *outer;
 
 	if (!sfu_record_links_up(frame, frame) || sfu_walk_charge(walk, SFU_RECORD_COST) ||
@@ -51,12 +51,10 @@ unsigned int sfu_chain_follow(struct sfu_walk *walk, u64 *ips, unsigned int max)
 	if (!range || !max || sfu_signal_is_stub_at(walk, frame->ip))
 		return 0;
 	for (nr = 0; nr < max; nr++) {
-		/* The present frame must have no SFrame row, and its code keep frame pointers. */
 		if (range->keeps_fp != SFRAME_KEEPS_FP_YES || sfu_is_known_entrypoint(walk) ||
 		    !sfu_lacks_row(walk, range, frame->ip - 1))
 			break;
 		outer = read_record(walk, frame, range, &caller);
-		/* The caller's code must keep frame pointers, too; its record must be higher up. */
 		if (!outer || outer->keeps_fp != SFRAME_KEEPS_FP_YES ||
 		    !sfu_record_links_up(&caller, frame))
 			break;
@@ -82,7 +80,6 @@ unsigned int sfu_chain_follow(struct sfu_walk *walk, u64 *ips, unsigned int max)
  */
 #define MIN_IN_FILE	3
 
-/* Returns true if find_end() may follow a chain of frame records through the code of @range. */
 static bool may_be_in_chain(const struct sfu_range *range)
 {
 	if (range->keeps_fp == SFRAME_KEEPS_FP_YES)
@@ -116,7 +113,6 @@ static unsigned int find_end(struct sfu_walk *walk, u64 *ips, unsigned int max,
 	for (nr = 0;; nr++) {
 		err = !sfu_has_rows(range) ? -ENOENT :
 		      sfu_walk_find_row(walk, range, sfu_walk_lookup_ip(frame), &row);
-		/* End at an SFrame row, at the start of a program or thread, or at MAX_LINKS. */
 		if (nr && (!err || nr == MAX_LINKS || sfu_is_known_entrypoint(walk) ||
 			   (may_be_entrypoint && sfu_is_entrypoint(walk))))
 			break;

@@ -23,7 +23,6 @@
  */
 #include "walk/fallback.h"
 
-/* Finds the caller if FP leads to a frame record on another stack, at lower addresses. */
 static bool leaves_stack(struct sfu_walk *walk, struct sfu_frame *caller)
 {
 	const struct sfu_frame *frame = &walk->frame;
@@ -38,7 +37,6 @@ static bool leaves_stack(struct sfu_walk *walk, struct sfu_frame *caller)
 	return true;
 }
 
-/* Finds the caller by a prologue or epilogue at the ip. */
 static bool find_by_code(struct sfu_walk *walk, struct sfu_frame *caller)
 {
 	const struct sfu_frame *frame = &walk->frame;

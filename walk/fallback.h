@@ -17,10 +17,6 @@ static inline bool sfu_is_near_start(const struct sfu_frame *frame)
 	return READ_ONCE(current->mm->start_stack) - frame->sp <= SFU_MAX_START_STACK;
 }
 
-/*
- * Returns true if an earlier walk of this process has stored the ip as an entry point (code that
- * starts a program or thread).
- */
 static __always_inline bool sfu_is_known_entrypoint(const struct sfu_walk *walk)
 {
 	const struct sfu_frame *frame = &walk->frame;

@@ -28,28 +28,26 @@ enum fast_end {
 	FAST_FULL,	/* no room in @ips for an address, or the instruction budget is spent */
 };
 
-/* The state of the fast path in one walk. */
 struct fast_walk {
 	/* SP, FP of the present frame. If follow() returned FAST_OUTSIDE: of the frame's caller. */
 	unsigned long		sp;
 	unsigned long		fp;
 	unsigned long		ra;		/* return address outside of the mapping, if any */
-	u64			key;		/* row caches find the frame's row by this key */
+	u64			key;
 	u64			row;		/* last row: a packed row, or SFU_ROW_* */
-	u64			*ips;		/* where the walk stores the next caller's ip */
+	u64			*ips;
 	u64			*end;		/* end of @ips, by size or instruction budget */
 	/* The frame's executable mapping: lowest return address in it (start + 1), bytes in it. */
 	unsigned long		first_ra;
 	unsigned long		size;
-	struct sfu_row_cache	cache;		/* row cache: the CPU's, or only for this walk */
-	u64			section;	/* identifies the SFrame section in row caches */
+	struct sfu_row_cache	cache;
+	u64			section;
 	u64			key_of_ra;	/* return address + this = key in row caches */
-	const struct sfu_table	*table;		/* compiled table with the rows, or NULL */
+	const struct sfu_table	*table;
 	u64			linked_of_key;	/* key in row caches + this = linked address */
 	unsigned int		nr_missed;	/* number of rows found in @table, not in @cache */
 };
 
-/* Finds the row for @key in the compiled table, caches and returns it. Without table, returns 0. */
 static noinline u64 find_in_table(struct fast_walk *fast, u64 key)
 {
 	const struct sfu_table *table = fast->table;

@@ -44,7 +44,6 @@ enum sfu_stop sfu_walk_read_word(struct sfu_walk *walk, unsigned long addr, unsi
 	return walk->lookup.rd.budget ? SFU_STOP_STACK : SFU_STOP_BUDGET;
 }
 
-/* Reads the register with DWARF number @reg from the struct sigcontext at address @sigcontext. */
 enum sfu_stop sfu_walk_read_saved(struct sfu_walk *walk, unsigned long sigcontext,
 				  unsigned int reg, unsigned long *val)
 {
@@ -70,7 +69,7 @@ enum sfu_stop sfu_walk_read_register(struct sfu_walk *walk, unsigned int reg, un
 	return SFU_STOP_NONE;
 }
 
-/* Returns the range (executable mapping) with @addr, or NULL. Tries first the range found last. */
+/* Returns the range (executable mapping) with @addr, or NULL. */
 struct sfu_range *sfu_walk_find_range(struct sfu_walk *walk, unsigned long addr)
 {
 	struct sfu_range *last = walk->last;
@@ -150,7 +149,6 @@ static enum sfu_stop find_ra(struct sfu_walk *walk, const struct sframe_rule *ru
 	return sfu_walk_read_register(walk, SFU_ARCH_REG_RA, ra);
 }
 
-/* Finds the caller's frame pointer by @rule. */
 static enum sfu_stop find_fp(struct sfu_walk *walk, const struct sframe_rule *rule,
 			     unsigned long cfa, unsigned long *fp)
 {

@@ -16,7 +16,6 @@ bool sfu_proved_only;
 module_param_named(proved_only, sfu_proved_only, bool, 0644);
 MODULE_PARM_DESC(proved_only, "follow a frame pointer only where a call proves it: Y leaves out frames of files that keep frame pointers, where no call is known (default N)");
 
-/* Returns true if a scan of the mappings has found that the code of @frame keeps frame pointers. */
 bool sfu_keeps_fp(struct sfu_walk *walk, const struct sfu_frame *frame)
 {
 	struct sfu_range *range = sfu_walk_range_of(walk, frame);
@@ -101,7 +100,6 @@ static bool is_pushed_return(struct sfu_walk *walk, const struct sfu_frame *call
 	struct sfu_range *range = sfu_walk_range_of(walk, caller);
 	unsigned long ra;
 
-	/* @caller must be anonymous code that keeps frame pointers; its record must lead to code. */
 	return range && !range->vma.file && range->keeps_fp == SFRAME_KEEPS_FP_YES &&
 	       !sfu_walk_read_word(walk, caller->fp + sizeof(ra), &ra) &&
 	       sfu_walk_find_range(walk, sfu_arch_strip_ra(ra) - 1);
@@ -122,7 +120,6 @@ bool sfu_record_is_kept(struct sfu_walk *walk, struct sfu_frame *caller)
 	    !sfu_record_links_up(caller, &walk->frame) &&
 	    !sfu_record_find_on_other_stack(walk, caller, &next))
 		return false;
-	/* Unless FP of @caller is 0, its ip must follow a call, or be pushed by an interpreter. */
 	if (caller->fp && !sfu_call_may_return_to(walk, caller->ip) &&
 	    !is_pushed_return(walk, caller))
 		return false;
@@ -130,10 +127,6 @@ bool sfu_record_is_kept(struct sfu_walk *walk, struct sfu_frame *caller)
 	return true;
 }
 
-/*
- * Returns true if no scan has found out yet whether the code of the present frame keeps frame
- * pointers. After the next scan, a walk may get further.
- */
 bool sfu_keeps_fp_is_unknown(struct sfu_walk *walk)
 {
 	struct sfu_range *range = sfu_walk_range_of(walk, &walk->frame);

@@ -50,7 +50,7 @@ static_assert(SFU_ARCH_CFA_ALIGN > (SFU_ROW_BY_FP | SFU_ROW_SAVES_FP | SFU_ROW_I
 u64 sfu_row_pack(const struct sframe_row *row)
 {
 	const s64 cfa = row->cfa.off, ra = cfa + row->ra.off;
-	const u64 max = cfa - sizeof(long);	/* offset of the word right below the CFA */
+	const u64 max = cfa - sizeof(long);
 	u64 how = 0, fp = 0;
 
 	if (row->outermost)

@@ -13,8 +13,8 @@
  * A packed row: an SFrame row of the most common kind in one u64. Its offsets count from one
  * register, SP or FP. Return address and saved FP are between this register and the CFA.
  */
-#define SFU_ROW_BY_FP		BIT_ULL(0)	/* packed row: the CFA is relative to FP, not SP */
-#define SFU_ROW_SAVES_FP	BIT_ULL(1)	/* packed row: the caller's FP is on the stack */
+#define SFU_ROW_BY_FP		BIT_ULL(0)
+#define SFU_ROW_SAVES_FP	BIT_ULL(1)
 #define SFU_ROW_IS_OTHER	BIT_ULL(2)	/* no packed row exists: the fast path stops here */
 /* Bytes from FP if SFU_ROW_BY_FP is set, else from SP, to: CFA, return address, saved FP. */
 #define SFU_ROW_CFA		GENMASK_ULL(15, 3)
@@ -40,7 +40,7 @@ struct sfu_row_set {
 
 /* The row cache of one processor. Where a walk may not use it, the walk has a cache of one set. */
 struct sfu_row_cache {
-	struct sfu_row_set	*sets;		/* hash table: array of @nr_sets sets of rows */
+	struct sfu_row_set	*sets;
 	unsigned long		nr_sets;
 	bool			is_used;	/* a walk uses the cache: a nested walk may not */
 };
@@ -69,7 +69,6 @@ static inline u64 sfu_row_cache_find(struct sfu_row_cache cache, u64 section, u6
 	return 0;
 }
 
-/* Adds a packed row to the row cache. Drops the older one of the two rows in its set. */
 static __always_inline void sfu_row_cache_add(struct sfu_row_cache cache, u64 section, u64 key,
 					      u64 row)
 {

@@ -9,7 +9,6 @@
  */
 #include "walk/walk.h"
 
-/* Returns SFU_STOP_SIGNAL if the words at @sigcontext cannot be what rt_sigreturn() restores. */
 static enum sfu_stop check_context(struct sfu_walk *walk, unsigned long sigcontext)
 {
 	const struct pt_regs *regs = walk->frame.regs;
@@ -59,7 +58,6 @@ enum sfu_stop sfu_signal_step(struct sfu_walk *walk)
 	return SFU_STOP_NONE;
 }
 
-/* Returns true if the rt_sigreturn stub, to which signal handlers return, is at @addr. */
 bool sfu_signal_is_stub_at(struct sfu_walk *walk, unsigned long addr)
 {
 	u8 code[SFU_ARCH_SIGRETURN_BYTES];

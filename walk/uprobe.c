@@ -47,7 +47,6 @@ static bool find_pending(struct sfu_walk *walk, unsigned long cfa, unsigned long
 	return false;
 }
 
-/* Returns @ra, or the original if a uretprobe has replaced it in the frame with CFA @cfa. */
 unsigned long sfu_uprobe_real_ra(struct sfu_walk *walk, unsigned long cfa, unsigned long ra)
 {
 	struct return_instance entry;
@@ -96,7 +95,6 @@ void sfu_uprobe_leave(struct sfu_walk *walk)
 		leave_trampoline(walk);
 }
 
-/* At the start of a walk, sets the sampled frame to the state it would have without uprobes. */
 void sfu_uprobe_undo(struct sfu_walk *walk)
 {
 	struct uprobe_task *utask = current->utask;

@@ -31,9 +31,9 @@
 
 /* One frame of the user stack: the frame that the walk has reached, or its possible caller. */
 struct sfu_frame {
-	unsigned long	ip;		/* address of the frame's code, which is reported to perf */
-	unsigned long	sp;		/* value of the stack pointer when the task is at @ip */
-	unsigned long	fp;		/* value of the frame pointer when the task is at @ip */
+	unsigned long	ip;
+	unsigned long	sp;
+	unsigned long	fp;
 	bool		is_activation;	/* @ip is no return address: a sample or signal hit it */
 	/*
 	 * True if @sp may be wrong. Either FP of the callee has led to this frame, and the callee
@@ -42,7 +42,7 @@ struct sfu_frame {
 	 */
 	bool		sp_unverified;
 	bool		by_kept_fp;	/* found by FP; callee's code keeps frame pointers */
-	bool		is_in_chain;	/* the frame was found by a chain of frame records */
+	bool		is_in_chain;
 	struct pt_regs	*regs;		/* sampled registers if the frame was sampled, else NULL */
 	unsigned long	sigcontext;	/* user address of the frame's struct sigcontext; or 0 */
 };
@@ -56,9 +56,9 @@ struct sfu_walk {
 	bool			wants_code;	/* return address in no known code: scan may help */
 	bool			wants_keeps_fp;	/* a scan must see if code keeps frame pointers */
 	struct sfu_frame	frame;		/* the present frame, which the walk has reached */
-	unsigned int		nr_signals;	/* number of signal frames that the walk crossed */
-	unsigned int		nr_switches;	/* moves of the walk to stacks at lower addresses */
-	unsigned int		nr_frames[NR_SFU_METHODS];	/* callers found per sfu_method */
+	unsigned int		nr_signals;
+	unsigned int		nr_switches;
+	unsigned int		nr_frames[NR_SFU_METHODS];
 };
 
 /*
@@ -70,7 +70,6 @@ static inline unsigned long sfu_walk_lookup_ip(const struct sfu_frame *frame)
 	return frame->is_activation ? frame->ip : frame->ip - 1;
 }
 
-/* Returns true if all registers of the frame are known: it was sampled, or hit by a signal. */
 static inline bool sfu_walk_has_registers(const struct sfu_frame *frame)
 {
 	return frame->regs || frame->sigcontext;
@@ -158,7 +157,6 @@ static inline void sfu_walk_enter(struct sfu_walk *walk, const struct sfu_frame 
 	walk->nr_frames[method]++;
 }
 
-/* Returns true if a walk ended by @stop may get further after a scan of the process's mappings. */
 static inline bool sfu_walk_needs_scan(const struct sfu_walk *walk, enum sfu_stop stop)
 {
 	return stop == SFU_STOP_UNSCANNED || stop == SFU_STOP_SECTION ||

@@ -10,9 +10,9 @@
 /* A kind of arm64 instructions: those whose bits under @mask equal @bits. */
 #define INSN(mask, bits)	((u64)(mask) << 32 | (bits))
 #define ANY			INSN(0, 0)
-#define ADD_SP			INSN(0xffc003ff, 0x910003ff)	/* add sp, sp, #n frees a frame */
-#define ADD_X16			INSN(0xffc003ff, 0x91000210)	/* PLT slot: add x16, x16, #n */
-#define ADRP_X16		INSN(0x9f00001f, 0x90000010)	/* adrp x16, imm21 */
+#define ADD_SP			INSN(0xffc003ff, 0x910003ff)
+#define ADD_X16			INSN(0xffc003ff, 0x91000210)
+#define ADRP_X16		INSN(0x9f00001f, 0x90000010)
 #define ADRP_X19		INSN(0x9f00001f, 0x90000013)
 #define AUTIA1716		INSN(0xffffffff, 0xd503219f)
 #define AUTIASP			INSN(0xffffffbf, 0xd50323bf)	/* or autibsp */
@@ -30,33 +30,33 @@
 #define FIND_X1_BY_X29		INSN(0x000003ff, 0x000003a1)
 #define LDP_RECORD		INSN(0xffe07fff, 0xa8c07bfd)	/* ldp x29, x30, [sp], #any */
 #define LDP_RECORD_16		INSN(0xffffffff, 0xa8c17bfd)
-#define LDP_X1_X0		INSN(0xfffffc1f, 0xa9400001)	/* musl start(): ldp x1, x0, [xN] */
-#define LDR_W0_SP		INSN(0xffc003ff, 0xb94003e0)	/* ldr w0, [sp, #n] loads argc */
-#define LDR_X17_X16		INSN(0xffc003ff, 0xf9400211)	/* PLT slot: ldr x17, [x16, #n] */
-#define LDRB_W0_X19		INSN(0xffc003ff, 0x39400260)	/* ldrb w0, [x19, #n] */
-#define MOV_W0			INSN(0xffe0ffff, 0x2a0003e0)	/* mov w0, wN */
+#define LDP_X1_X0		INSN(0xfffffc1f, 0xa9400001)
+#define LDR_W0_SP		INSN(0xffc003ff, 0xb94003e0)
+#define LDR_X17_X16		INSN(0xffc003ff, 0xf9400211)
+#define LDRB_W0_X19		INSN(0xffc003ff, 0x39400260)
+#define MOV_W0			INSN(0xffe0ffff, 0x2a0003e0)
 #define MOV_X0_0		INSN(0xffffffff, 0xd2800000)
 #define MOV_X0_X0		INSN(0xffffffff, 0xaa0003e0)
 #define MOV_X29_SP		INSN(0xffffffff, 0x910003fd)
-#define MOV_X8_EXIT		INSN(0xffffffff, 0xd2800ba8)	/* mov x8, #__NR_exit */
+#define MOV_X8_EXIT		INSN(0xffffffff, 0xd2800ba8)
 #define NOP			INSN(0xffffffff, 0xd503201f)
 #define PACIASP			INSN(0xffffffbf, 0xd503233f)	/* or pacibsp */
 #define RET			INSN(0xffffffff, 0xd65f03c0)
 #define RETAA			INSN(0xfffffbff, 0xd65f0bff)	/* or retab */
-#define SET_X29			INSN(0xffc003ff, 0x910003fd)	/* add x29, sp, #n sets FP */
+#define SET_X29			INSN(0xffc003ff, 0x910003fd)
 #define STP_RECORD		INSN(0xffe07fff, 0xa9a07bfd)	/* stp x29, x30, [sp, #-any]! */
 #define STP_RECORD_16		INSN(0xffffffff, 0xa9bf7bfd)
 #define STP_RECORD_32		INSN(0xffffffff, 0xa9be7bfd)
 #define STP_RECORD_AT		INSN(0xffe07fff, 0xa9007bfd)	/* stp x29, x30, [sp, #any] */
-#define STP_RECORD_X20		INSN(0xffffffff, 0xa93ffa9d)	/* Go's stp x29, x30, [x20, #-8] */
+#define STP_RECORD_X20		INSN(0xffffffff, 0xa93ffa9d)
 #define STR_X0_X1		INSN(0xfffe03ff, 0xf9020020)	/* str x0, [x1, #1024 to #2040] */
-#define STR_X19_16		INSN(0xffffffff, 0xf9000bf3)	/* str x19, [sp, #16] */
+#define STR_X19_16		INSN(0xffffffff, 0xf9000bf3)
 #define STR_X30			INSN(0xfff00fff, 0xf8100ffe)	/* str x30, [sp, #-n]! pushes LR */
 #define STR_X30_AT		INSN(0xffc003ff, 0xf90003fe)	/* str x30, [sp, #n] stores LR */
 #define STUR_X29_LOW		INSN(0xffffffff, 0xf81f83fd)	/* Go's stur x29, [sp, #-8] */
-#define SUB_X29_8		INSN(0xffffffff, 0xd10023fd)	/* Go's sub x29, sp, #8 sets FP */
+#define SUB_X29_8		INSN(0xffffffff, 0xd10023fd)
 #define SVC			INSN(0xffffffff, 0xd4000001)
-#define ZERO			INSN(0xffffffff, 0x00000000)	/* Go pads functions with zeros */
+#define ZERO			INSN(0xffffffff, 0x00000000)
 
 static bool is(u32 insn, u64 kind)
 {
@@ -147,7 +147,6 @@ bool sfu_arm64_is_in_plt(struct sfu_walk *walk, unsigned long ip)
 
 	if (!sfu_walk_read_code(walk, code, addr, sizeof(code)))
 		return false;
-	/* Searches for a PLT slot that begins at most PLT_BYTES before the ip and ends after it. */
 	for (off = 0; off <= PLT_BYTES; off += 4)
 		if (off + decode_plt(code + off, addr + off, &slot) > PLT_BYTES)
 			return true;
@@ -158,10 +157,7 @@ bool sfu_arm64_is_in_plt(struct sfu_walk *walk, unsigned long ip)
 
 #define TEXT_AFTER	36	/* bytes that are read to recognise the prologue of a function */
 
-/*
- * Returns true if @insn stores x30 (link register) on the stack, alone or with another register.
- * Returns false for stp x29, x30 (a frame record) and stp x16, x30 (in the head of a PLT).
- */
+/* Returns false for stp x29, x30 (a frame record) and stp x16, x30 (in the head of a PLT). */
 static bool stores_x30(u32 insn)
 {
 	u32 first = insn & 0x1f, second = insn >> 10 & 0x1f;
@@ -174,7 +170,6 @@ static bool stores_x30(u32 insn)
 	return first == 30 || (second == 30 && first != 29 && first != 16);
 }
 
-/* Returns which kind of prologue stores x30 at @code: one that sets FP, another, or none. */
 static enum sframe_prologue text_start(const u8 *code)
 {
 	u32 insn = insn_at(code);
@@ -213,7 +208,6 @@ void sframe_count_prologues(struct sframe_prologues *starts, const u8 *text, siz
 
 /* ---- unwind rules from prologues and epilogues ---- */
 
-/* Sets @row: the CFA is SP + @size. With @has_record, the pair x29, x30 is stored at SP. */
 static void set_row(struct sframe_row *row, int size, bool has_record)
 {
 	*row = (struct sframe_row){
@@ -287,7 +281,7 @@ static bool may_change_sp_or_link(u32 insn)
 	       ((insn & 0x1f800000) == 0x12000000 && (insn & 0x60000000) != 0x60000000);
 }
 
-#define ENTRY_INSNS	16	/* number of instructions that sfu_arm64_keeps_link() reads */
+#define ENTRY_INSNS	16
 
 bool sfu_arm64_keeps_link(struct sfu_walk *walk, unsigned long func, unsigned long ip)
 {

@@ -47,10 +47,7 @@ static enum link classify_link(struct sfu_walk *walk, const struct sfu_frame *li
 	return linked->ip == by_fp->ip ? LINK_UNKNOWN : LINK_TO_SAME_FILE;
 }
 
-/*
- * Returns true if x30 (@linked->ip) certainly is the return address of the present function. It
- * must follow a direct call. The code from the called address to the ip must keep x30 and SP.
- */
+/* Returns true if x30 (@linked->ip) certainly is the return address of the present function. */
 static bool is_entered_by_link(struct sfu_walk *walk, const struct sfu_frame *linked)
 {
 	unsigned long func;

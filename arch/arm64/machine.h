@@ -81,7 +81,6 @@ static __always_inline unsigned long sfu_arch_ra_mask(void)
 	return ~ptrauth_user_pac_mask();
 }
 
-/* Returns true in a task that clone() has just made: x0 is 0, x8 has the number of clone(). */
 static inline bool sfu_arch_is_child(const struct pt_regs *regs)
 {
 	/* In clone() with argument x0 = 0, parent and child look alike: false for both there. */

@@ -7,7 +7,6 @@
 #include "map/keeps_fp.h"
 #include "walk/walk.h"
 
-/* A pattern of machine code. */
 struct pattern {
 	u8	before;		/* bytes from the start of the pattern to the tested address */
 	u8	len;		/* number of used elements of @code */
@@ -174,7 +173,6 @@ static unsigned int bytes_before_push(const u8 *code)
 	return bytes + match_any(code + bytes, go_checks);
 }
 
-/* @code follows push %rbp. Returns the bytes to the end of mov %rsp,%rbp; 0 if it is not near. */
 static unsigned int bytes_to_set_rbp(const u8 *code)
 {
 	unsigned int i;
@@ -201,7 +199,6 @@ static enum sframe_prologue text_start(const u8 *code)
 	return match_any(code, makes_room) ? SFRAME_PROLOGUE_OTHER : SFRAME_PROLOGUE_NONE;
 }
 
-/* Returns true if a function of a JIT compiler, or padding, may have ended right before @code. */
 static bool jit_ends_function(const u8 *code)
 {
 	PATTERNS(nops,
@@ -219,10 +216,7 @@ static bool jit_ends_function(const u8 *code)
 	return code[-1] ? ends_function(code[-1]) : match_any(code, nops);
 }
 
-/*
- * Returns the kind of prologue at @code, in code of a JIT compiler. Its functions begin at any
- * address, so only sequences that are rare inside functions are taken for prologues.
- */
+/* JIT functions begin at any address: only sequences rare inside functions count as prologues. */
 static enum sframe_prologue jit_start(const u8 *code, bool is_aligned)
 {
 	/* OpenJDK makes room, then stores rbp: sub $n,%rsp; mov %rbp,disp(%rsp) */
@@ -239,7 +233,6 @@ static enum sframe_prologue jit_start(const u8 *code, bool is_aligned)
 	/* OpenJDK's push %rbp; sub $n,%rsp sets no frame pointer. (0x41 0x55 is push %r13.) */
 	if (code[0] == PUSH_RBP && match_any(code + 1, makes_room) && code[-1] != 0x41)
 		return SFRAME_PROLOGUE_OTHER;
-	/* At an aligned address after a function's end, accept any prologue that sets no FP. */
 	return is_aligned && jit_ends_function(code) && text_start(code) == SFRAME_PROLOGUE_OTHER ?
 	       SFRAME_PROLOGUE_OTHER : SFRAME_PROLOGUE_NONE;
 }
@@ -259,7 +252,6 @@ void sframe_count_prologues(struct sframe_prologues *starts, const u8 *text, siz
 
 #define CODE_BEFORE	24
 
-/* Sets @row: the CFA is register @base + @off; with @has_pushed_rbp, rbp is saved at CFA - 16. */
 static void set_row(struct sframe_row *row, u8 base, s32 off, bool has_pushed_rbp)
 {
 	*row = (struct sframe_row){
@@ -383,7 +375,7 @@ unsigned long sfu_arch_child_branch(struct sfu_walk *walk, unsigned long ip)
 	       sizeof(code) + (s8)code[6] : 0;
 }
 
-#define START_BYTES	9	/* bytes that read_start() reads before and after @ra */
+#define START_BYTES	9
 
 /*
  * Returns true if @ra follows call *(%reg), which runs a thread's function, in start() of musl:
@@ -428,12 +420,10 @@ PATTERNS(thread_exits,
 	 PATTERN(0, 0x64, 0x48, 0x89, 0x04, 0x25, ANY, ANY, 0x00, 0x00,
 		 0x48, 0x83, 0x3d, ANY4, 0x00, 0x74, 0x05, 0xe8, ANY4, 0xe8, ANY4, 0xe8));
 
-/* Returns true if a thread's function returns to @code, at @ra, in start_thread() of glibc. */
 static bool exits_thread(struct sfu_walk *walk, const u8 *code, unsigned long ra)
 {
 	u8 after[30];
 
-	/* Skip what start_thread() may run before mov %rax,%fs:disp stores the thread's result. */
 	if (code[0] == 0x48 && code[1] == 0x98)	/* C11 threads: cltq precedes mov %rax,%fs:disp */
 		ra += 2;
 	else if (code[0] == 0xe9)		/* POSIX threads: may jump to mov %rax,%fs:disp */
@@ -441,10 +431,7 @@ static bool exits_thread(struct sfu_walk *walk, const u8 *code, unsigned long ra
 	return sfu_walk_read_code(walk, after, ra, sizeof(after)) && match_any(after, thread_exits);
 }
 
-/*
- * Returns which kind of code that starts a program or thread is at the return address @ra. Sets
- * @calls_cxx to true if code of libstdc++ seems to call a thread's function right before @ra.
- */
+/* Sets @calls_cxx if code of libstdc++ seems to call a thread's function right before @ra. */
 static enum sfu_start read_start(struct sfu_walk *walk, unsigned long ra, bool *calls_cxx)
 {
 	u8 code[2 * START_BYTES];

@@ -36,7 +36,6 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller)
 /* All PLTs have fewer slots than this. So a stack word >= this number is no index of a PLT slot. */
 #define MAX_SLOTS		0x1000000
 
-/* Returns true if the call before @ra enters PLT slot @index, not yet bound to its function. */
 static bool calls_unbound(struct sfu_walk *walk, unsigned long ra, unsigned long index)
 {
 	unsigned long func;

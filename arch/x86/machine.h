@@ -62,7 +62,6 @@ static __always_inline unsigned long sfu_arch_ra_mask(void)
 	return ~0ul;
 }
 
-/* Returns true in a task that clone() has just made: ax is 0, orig_ax has the number of clone(). */
 static inline bool sfu_arch_is_child(const struct pt_regs *regs)
 {
 	/*

@@ -12,10 +12,6 @@
 #define BREAKPOINT		0xcc
 #define BREAKPOINT_BYTES	1
 
-/*
- * Finds the return address by the row at the ip, and decodes the call before it. Returns the
- * address of the called function, or 0 if this is unknown.
- */
 static unsigned long find_called(struct sfu_walk *walk, struct sfu_range *range)
 {
 	struct sfu_frame caller;
@@ -43,10 +39,7 @@ static bool is_in_breakpoint(void)
 #endif
 }
 
-/*
- * If the kernel has yet to set the ip back to a uprobe's breakpoint, sets it back and returns true.
- * Else returns false: after the replaced instruction has run, the ip behind it is right.
- */
+/* After the instruction that a breakpoint replaced has run, the ip behind it is right. */
 bool sfu_arch_leave_breakpoint(struct sfu_walk *walk)
 {
 	struct sfu_frame *frame = &walk->frame;
@@ -116,7 +109,6 @@ static int read_page(struct sfu_walk *walk, unsigned long ip, u32 *freed)
 	return pushed[off] ? (pushed[off] - 1) * (int)sizeof(long) : -1;
 }
 
-/* Returns true if an optimized uprobe's call is at @addr. Sets @freed: n of the page's ret $n. */
 static bool is_page_call(struct sfu_walk *walk, unsigned long addr, u32 *freed)
 {
 	unsigned long to;
@@ -125,7 +117,6 @@ static bool is_page_call(struct sfu_walk *walk, unsigned long addr, u32 *freed)
 	       PAGE_ALIGNED(to) && !read_page(walk, to, freed);
 }
 
-/* Sets @ra to the word at @sp. Returns true if the instruction before @ra calls the uprobe page. */
 static bool read_return(struct sfu_walk *walk, unsigned long sp, unsigned long *ra)
 {
 	u32 freed;
@@ -134,7 +125,6 @@ static bool read_return(struct sfu_walk *walk, unsigned long sp, unsigned long *
 	       is_page_call(walk, *ra - CALL_BYTES, &freed);
 }
 
-/* Moves a frame in the uprobe page to the return address, which is in the probed function. */
 static bool leave_page(struct sfu_walk *walk)
 {
 	struct sfu_frame *frame = &walk->frame;
@@ -162,7 +152,6 @@ static bool leave_page(struct sfu_walk *walk)
 	return true;
 }
 
-/* At an optimized uprobe's lea or call, or in the called page, sets ip, SP as without uprobe. */
 bool sfu_arch_leave_call(struct sfu_walk *walk)
 {
 	struct sfu_frame *frame = &walk->frame;
@@ -173,7 +162,7 @@ bool sfu_arch_leave_call(struct sfu_walk *walk)
 		return true;
 	if (is_page_call(walk, frame->ip, &freed) && freed == MOVED) {
 		frame->ip -= MOVE_BYTES;
-		frame->sp += MOVED;		/* lea has lowered SP */
+		frame->sp += MOVED;
 		return true;
 	}
 	/* Test the call after lea, not lea: the kernel removes a uprobe by overwriting only lea. */
