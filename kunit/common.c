@@ -29,7 +29,6 @@ unsigned long user_map(struct kunit *test, u32 nr)
 	return addr;
 }
 
-/* Replaces this page of a mapping with a new page. */
 void user_remap(struct kunit *test, unsigned long page, unsigned long prot)
 {
 	KUNIT_ASSERT_EQ(test, page, vm_mmap(NULL, page, PAGE_SIZE, prot,

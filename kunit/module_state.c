@@ -11,7 +11,6 @@
 /* The counters are all unsigned longs. */
 #define NR_COUNTERS	(sizeof(struct sfu_counters) / sizeof(unsigned long))
 
-/* Sums the counters of all processors. */
 void counters_read(struct sfu_counters *counters)
 {
 	unsigned long *sums = (unsigned long *)counters;
@@ -131,7 +130,6 @@ void renumber(struct sfu_range *range)
 	range->section.number = sfu_row_cache_new_section(&range->section.key_base);
 }
 
-/* Reads the header of the section at @addr. The section is then ready for look-ups. */
 int read_header(struct sfu_range *range, unsigned long addr, u32 len)
 {
 	struct sfu_section *section = &range->section;

@@ -92,7 +92,6 @@ void image_fill(struct kunit *test, const struct image *image, unsigned int firs
 		write_at(test, image, (i + 1) * PAGE_SIZE - 1, "", 1);
 }
 
-/* Writes IMAGE_PHDRS program headers, or more if @image->ehdr says so. */
 void image_write(struct kunit *test, const struct image *image)
 {
 	size_t nr = max_t(size_t, IMAGE_PHDRS, image->ehdr.e_phnum);
@@ -104,7 +103,6 @@ void image_write(struct kunit *test, const struct image *image)
 	write_at(test, image, image->section_at, image->section.bytes, image->section.len);
 }
 
-/* Maps @nr pages of @file, from page @page on, at @addr. */
 void user_map_file(struct kunit *test, struct file *file, unsigned long addr,
 		   unsigned int nr, unsigned long prot, unsigned long page)
 {
@@ -112,7 +110,6 @@ void user_map_file(struct kunit *test, struct file *file, unsigned long addr,
 					    MAP_PRIVATE | MAP_FIXED, page * PAGE_SIZE));
 }
 
-/* Maps the image of image_init() as a loader does. */
 void image_map(struct kunit *test, const struct image *image, unsigned long addr)
 {
 	user_map_file(test, image->file, addr, 1, PROT_READ, 0);
@@ -134,7 +131,6 @@ unsigned long user_area(struct kunit *test, unsigned int nr)
 	return addr;
 }
 
-/* These functions make the system calls of a process. */
 static long user_mprotect(unsigned long addr, unsigned long len, unsigned long prot)
 {
 	return USER_SYSCALL(mprotect, addr, len, prot, 0, 0);
@@ -312,7 +308,6 @@ void expect_map(struct kunit *test, const char *want)
 	sfu_map_put(map);
 }
 
-/* Scans the current mappings as soon as a scan is allowed. */
 int scan_now(struct kunit *test)
 {
 	struct sfu_map *seen = map_of(current->mm);
@@ -369,7 +364,6 @@ void expect_row(struct kunit *test, unsigned long addr, const char *want)
 	KUNIT_EXPECT_STREQ_MSG(test, got, want, "at 0x%lx", addr);
 }
 
-/* Only the two pages of an image's code have rows. */
 void expect_rows(struct kunit *test, unsigned long image)
 {
 	expect_row(test, image + PAGE_SIZE - 1, "uncovered");
@@ -388,7 +382,6 @@ struct folio *folio_at(struct kunit *test, unsigned int nr)
 	return folio;
 }
 
-/* @run_own_step is as in struct scan_scene. */
 int scan_scene_begin(struct kunit *test, bool (*run_own_step)(struct kunit *, const char *))
 {
 	struct scan_scene *scene = test_alloc(test, sizeof(*scene));
@@ -407,7 +400,6 @@ int scan_scene_init(struct kunit *test)
 	return scan_scene_begin(test, NULL);
 }
 
-/* Writes the scene's image and maps it at the beginning of the area. */
 void map_image(struct kunit *test)
 {
 	struct scan_scene *scene = test->priv;
@@ -468,7 +460,6 @@ static void end_processes(void *data)
 		end_process(scene, i);
 }
 
-/* The memory of a process of a script. The test's own process is number 0. */
 struct mm_struct *process_mm(struct kunit *test, unsigned int nr)
 {
 	struct scan_scene *scene = test->priv;
@@ -482,7 +473,6 @@ struct mm_struct *process_mm(struct kunit *test, unsigned int nr)
 	return scene->mms[nr];
 }
 
-/* The image, after it has been written for the first time. */
 struct image *written_image(struct kunit *test)
 {
 	struct scan_scene *scene = test->priv;
@@ -541,7 +531,6 @@ static void report_mapping(unsigned long addr, bool is_exec)
 	mmap_read_unlock(current->mm);
 }
 
-/* Return: false if the step is not one of these. */
 static bool change_process(struct kunit *test, const char *name, const s64 *n, const char *text)
 {
 	unsigned long at = page(test, n[0]), len = n[1] * PAGE_SIZE, to = page(test, n[2]);

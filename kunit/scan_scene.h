@@ -80,7 +80,6 @@
 #define IMAGE_SECTION_LEN 60
 #define IMAGE_MAX_PHDRS	129
 
-/* The program headers, by index. */
 enum { IMAGE_PH_HEADERS, IMAGE_PH_CODE, IMAGE_PH_DATA, IMAGE_PH_SFRAME, IMAGE_PHDRS };
 
 /* The file; a test may change all of it before image_write(). */
@@ -91,8 +90,7 @@ struct image {
 	struct elf64_phdr	phdrs[IMAGE_MAX_PHDRS];
 	unsigned long		phdrs_at;	/* file offset of @phdrs; independent of @ehdr */
 	struct build		section;
-	/* file offset of @section; independent of its program header */
-	unsigned long		section_at;
+	unsigned long		section_at;	/* likewise, of @section */
 };
 
 void image_init(struct kunit *test, struct image *image);
@@ -110,7 +108,6 @@ void user_map_file(struct kunit *test, struct file *file, unsigned long addr,
 #define AREA_PAGES	128
 #define MAP_TEXT	256
 
-/* The one row of the image. */
 #define ROW		"sp+16 (c-16) (c-8)"
 
 /* Texts of a map with the image at the beginning of the area. */
@@ -120,13 +117,11 @@ void user_map_file(struct kunit *test, struct file *file, unsigned long addr,
 #define BAD	"1-3 bad"
 #define GONE	"1-3 unmapped"
 
-/* The same, as steps of a script. */
 #define SCANNED		"image 0; scan " SAME ";"
 
 /* 28 bytes of header, 16 of entry, 5 of attribute; a row's words are at 51. */
 #define ROW_WORDS	51
 
-/* The fixture of the task side's tests. */
 struct scan_scene {
 	unsigned long		area;	/* AREA_PAGES pages of the process to map in */
 	struct image		image;	/* the image; the test writes and maps it */
@@ -149,7 +144,6 @@ static inline struct scan_scene *scene_of(struct kunit *test)
 	return test->priv;
 }
 
-/* The address of a page of the area. */
 static inline unsigned long page(struct kunit *test, unsigned int nr)
 {
 	return scene_of(test)->area + nr * PAGE_SIZE;

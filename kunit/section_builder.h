@@ -54,7 +54,6 @@ struct build_fde {
 	u8	rep_size;
 };
 
-/* A section under construction. */
 struct build {
 	struct sframe_raw_header raw;	/* the header, in this machine's byte order */
 	bool			big;	/* store big-endian */
@@ -79,7 +78,6 @@ void build_finish(struct build *b);
 void build_patch(struct build *b, u32 off, u64 value, u32 len);
 void build_patches(struct build *b, const char *text);
 
-/* Adds a row. The words need not match @info. */
 #define build_row(b, start, info, ...)					\
 	build_words(b, start, info, (const s32[]){ 0, ##__VA_ARGS__ } + 1, \
 		    sizeof((const s32[]){ 0, ##__VA_ARGS__ }) / 4 - 1)
@@ -89,7 +87,6 @@ void build_patches(struct build *b, const char *text);
 void section_row_text(u8 abi, const struct sframe_row *row, char *text);
 void section_error_text(const struct sframe_reader *rd, int err, char *text);
 
-/* A section and its listing. */
 struct section_case {
 	/* begins with ok-, bad- (refused, as a whole or in part) or weird- */
 	const char	*name;

@@ -22,7 +22,6 @@
 	" 24 0x43 0x0fffffeb, 30 0x43 -0x10000014"
 #define FLEX_ROW	"0x1000 64 0 1: 0 "
 
-/* Lines of listings. */
 #define V2_BOTH		"blob 2 5\n"
 #define V3		"blob 3 5\n"
 #define FDE		"fde 0x1000 64\n"
@@ -50,7 +49,6 @@
 
 /* Columns: name, version, flags, ABI, text, listing. */
 const struct section_case section_cases[] = {
-	/* Layout, header and anchors. */
 	{ "ok-v1-minimal", 1, SORTED, AMD64, TWO, "blob 1 1\n" L_TWO },
 	{ "ok-v2-minimal", 2, SORTED, AMD64, TWO, "blob 2 1\n" L_TWO },
 	{ "ok-v2-pcrel", 2, BOTH, AMD64, TWO, V2_BOTH L_TWO },
@@ -71,7 +69,6 @@ const struct section_case section_cases[] = {
 	{ "ok-v3-far-start", 3, BOTH, AMD64, "-0x200000000 16: 0 3 8; 0x200000000 16: 0 3 16",
 	  V3 "fde -0x200000000 16\n  0" SP_8 "fde 0x200000000 16\n  0" SP_16 },
 
-	/* Rows. */
 	{ "ok-v3-outermost-norows", 3, BOTH, AMD64, "0x1000 9", V3 "fde 0x1000 9\n" },
 	{ "ok-v3-sig-norows", 3, BOTH, AMD64, "0x1000 9 0x80", V3 "fde 0x1000 9 signal\n" },
 	{ "ok-v2-norows", 2, BOTH, AMD64, "0x1000 9", V2_BOTH "fde 0x1000 9\n" },
@@ -107,7 +104,6 @@ const struct section_case section_cases[] = {
 	{ "ok-v3-plt-got", 3, BOTH, AMD64, "0x1000 16 0x10 0 8: 0 3 16",
 	  V3 "fde 0x1000 16 mask8\n  0" SP_16 },
 
-	/* Flexible rows; other architectures. */
 	{ "ok-v3-flex", 3, BOTH, AMD64, FLEX_ROW "4 0x39 8, 5 4 0x51 0, 9 10 0x33 -8 0 0x33 0",
 	  V3 FLEX_FDE "  0" SP_8 "  5 r10+0 u (c-8)\n  9 (fp-8) (fp+0) (c-8)\n" },
 	{ "ok-v3-flex-ra", 3, BOTH, AMD64, FLEX_ROW "8 0x39 8 1 0, 5 12 0x39 16 2 -16 0x61 0",
@@ -138,7 +134,6 @@ const struct section_case section_cases[] = {
 	{ "ok-v3-s390x-flex", 3, BOTH, S390X, FLEX_ROW "0x24 0x79 0, 6 0x2c 0x59 20 0x71 0 0x81 0",
 	  V3 FLEX_FDE "  0 sp+160 u u\n  6 fp+320 r16+0 r14+0\n" },
 
-	/* The decoder must refuse these, as a whole or in part. */
 	{ "bad-short-header", 3, BOTH, AMD64, ONE, "! header short\n", .cut_to = 20 },
 	{ "bad-unsorted-fdes", 3, BOTH, AMD64,
 	  "0x1040 32: 0 3 8; " ONE, V3 "fde 0x1040 32\n  0" SP_8 FDE "! fde 1 fde-order\n" L_ROWS },

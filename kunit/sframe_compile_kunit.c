@@ -8,7 +8,6 @@
 
 #define ADDR		0x40000000ULL
 
-/* The fixture. */
 struct compile_scene {
 	struct build		b;
 	struct sframe_reader	rd;	/* reads it */
@@ -54,7 +53,6 @@ static int compile_section(struct kunit *test, u64 max_size)
 	return sframe_compile_fill(compile);
 }
 
-/* The decoder's answer is the expectation. */
 static void expect_as_decoded(struct kunit *test, u64 addr)
 {
 	char want[SECTION_ROW_TEXT] = "none", got[SECTION_ROW_TEXT] = "none";
@@ -77,7 +75,6 @@ static void expect_as_decoded(struct kunit *test, u64 addr)
 	KUNIT_EXPECT_STREQ_MSG(test, got, want, "at 0x%llx", addr - ADDR);
 }
 
-/* Each address of all functions and of the gaps between them, and the slots around them. */
 static void expect_all_as_decoded(struct kunit *test)
 {
 	struct compile_scene *scene = test->priv;

@@ -18,7 +18,6 @@
 /* The address of the sections, as far as the decoder knows. */
 #define ADDR		(BIT_ULL(46))
 
-/* The fixture of the decoder's tests. */
 struct core_scene {
 	/* the reader; decode_row() counts the reads that it makes with it, and may let one fail */
 	struct sframe_reader	rd;
@@ -73,7 +72,6 @@ static int check_header(struct core_scene *scene, struct sframe_header *hdr, u32
 	return sframe_header_check(hdr, &scene->rd, &raw, ADDR, len);
 }
 
-/* Reads the header, then looks the row up. */
 static int decode_row(struct core_scene *scene, u64 pc, struct sframe_header *hdr,
 		      struct sframe_row *row)
 {
@@ -93,7 +91,6 @@ static int decode_memory(struct core_scene *scene, u64 pc, struct sframe_header 
 	       sframe_find_row(hdr, &scene->rd, pc, row);
 }
 
-/* As decode_row(), in the memory of a process, as a walk does. */
 static int decode_user(struct core_scene *scene, u64 pc, struct sframe_header *hdr,
 		       struct sframe_row *row)
 {
@@ -134,7 +131,6 @@ static void place_text(struct core_scene *scene, u8 version, u8 flags, u8 abi, u
 	place_section(scene, scene->b.bytes, scene->b.len);
 }
 
-/* Resets the reader for another look-up. */
 static void renew(struct core_scene *scene)
 {
 	scene->rd = (struct sframe_reader){
@@ -201,7 +197,6 @@ static bool take_answer(const char **text, s64 *first, s64 *last, char *want)
 	return true;
 }
 
-/* Checks each address and answer of @text. */
 static void expect_answers_of(struct kunit *test, const char *text)
 {
 	char want[SECTION_ROW_TEXT];
@@ -372,7 +367,6 @@ static void find_row_in_bytes(struct kunit *test)
 	expect_answers_of(test, c->want);
 }
 
-/* Versions, as bits. */
 #define V1		2
 #define V2		4
 #define V3		8
@@ -400,7 +394,6 @@ struct lookup_case {
 #define FOUND	"0xfff none; 0x1000-0x100f " ROW_0 "; 0x1010 none"
 
 static const struct lookup_case lookup_cases[] = {
-	/* The function that covers an address. */
 	{ "same start, first", ALL, AMD64, "0x1000 16: 0 3 8" EMPTY EMPTY, FOUND },
 	{ "same start, middle", ALL, AMD64, "0x1000 0: 0 3 64; 0x1000 16: 0 3 8" EMPTY, FOUND },
 	{ "same start, last", ALL, AMD64, "0x1000 0: 0 3 64" EMPTY "; 0x1000 16: 0 3 8", FOUND },
@@ -437,7 +430,6 @@ static const struct lookup_case lookup_cases[] = {
 	{ "FDE type 31", V3, AMD64, "0x1000 64 0 31: 0 3 8", "0x1000 refused fde-type" },
 	{ "unused bits", V3, AMD64, "0x1000 64 0x40 0xe0: 0 3 8", "0x1000 " ROW_0 },
 
-	/* The row that holds at an address. */
 	{ "three rows", ALL, AMD64, ONE, ONE_ROWS },
 	{ "rows after the start and the end", ALL, AMD64, "0x1000 8: 2 3 8, 8 3 16, 255 3 24",
 	  "0x1000-0x1001 none; 0x1002-0x1007 " ROW_0 "; 0x1008 none" },
@@ -479,7 +471,6 @@ static const struct lookup_case lookup_cases[] = {
 	{ "flexible, r31 is the last", V3, AARCH64, "0x1000 64 0 1: 0 0x24 0x101 0",
 	  "0x1000 refused regnum" },
 
-	/* Flexible rows. */
 	FLEX_CASE("CFA on r0", "4 1 8", "r0+8 u (c-8)"),
 	FLEX_CASE("CFA on r10, as DRAP has it", "4 0x51 0", "r10+0 u (c-8)"),
 	FLEX_CASE("CFA on r15, the last", "4 0x79 -1", "r15-1 u (c-8)"),
@@ -741,7 +732,6 @@ static void find_row_is_bounded(struct kunit *test)
 	find_among_many(test, SORTED, 0, 0x1000);
 }
 
-/* Cut at each byte, and with each bit flipped. */
 static void find_row_damaged(struct kunit *test)
 {
 	struct core_scene *scene = place_case(test);
@@ -769,7 +759,6 @@ static void find_row_damaged(struct kunit *test)
 #define FOR_ROW_1	58
 #define FOR_ALL		60
 
-/* Writes the first @len bytes of the section to user memory. */
 static void store_built(struct kunit *test, unsigned long addr, u32 len)
 {
 	struct core_scene *scene = test->priv;
@@ -813,7 +802,6 @@ static void expect_user(struct kunit *test, unsigned long addr, u64 off, const c
 	KUNIT_EXPECT_STREQ_MSG(test, got, want, "section at 0x%lx, 0x%llx", addr, off);
 }
 
-/* Only the first @present bytes can be read. */
 static void expect_present(struct kunit *test, unsigned long addr, u32 present)
 {
 	expect_user(test, addr, 0xfff, present >= FOR_NONE ? "none" : "unreadable");

@@ -53,7 +53,6 @@ static bool has_inherited(const struct sfu_process *process)
 	return is_inherited;
 }
 
-/* How the module knows a child after fork(). */
 static void expect_child(struct kunit *test, struct task_struct *child, const char *want)
 {
 	struct sfu_process *process = process_of(child->mm);
@@ -172,7 +171,6 @@ static const struct script_case script_cases[] = {
 	{ "beside what remains",
 	  SCANNED "unmap 1 1; map " GONE "; report 3; run; map " GONE ";"
 	  "counted; scan 2-3 ready by 3" },
-	/* Other data takes the place of a part of the code. The rest of the code remains. */
 	{ "over a part of code",
 	  SCANNED "file 1 1 1 r; report 1; run; map 2-3 ready by 3; counted scan.runs" },
 	/* New code is cut, or is gone, after it was reported, and before the scan. */
@@ -181,7 +179,6 @@ static const struct script_case script_cases[] = {
 	  "counted scan.runs" },
 	{ "code that is gone",
 	  SCANNED "image 10; report 11; unmap 10 5; run; map " SAME "; counted scan.runs" },
-	/* A scan for new code finds code that no event has reported. */
 	{ "code that was not reported",
 	  SCANNED "image 20; image 10; anon 40 1 x; report 11; run;"
 	  "map " SAME ", 11-13 ready by 13, 21-23 ready by 23, 40-41 none; counted scan.runs" },

@@ -126,7 +126,6 @@ static void file_identify_writable(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, sfu_file_id_get(&bare->inode, &id));
 }
 
-/* The identity of the file agrees with another one, or not. */
 static void expect_agrees(struct kunit *test, struct bare_file *bare,
 			  const struct sfu_file_id *other, bool agrees)
 {
@@ -185,7 +184,6 @@ static void file_identify_subvolume(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, sfu_file_id_get(&bare->inode, &first));
 }
 
-/* An identity ends with each change of the content. */
 static void file_identify_changed(struct kunit *test)
 {
 	time64_t before = ktime_get_real_seconds() - 1000;
@@ -263,10 +261,7 @@ static const struct script_case script_cases[] = {
 
 NAMED_CASES(script);
 
-/*
- * A process maps code so low that the section would begin below address 0. Others who map the same
- * file do not suffer.
- */
+/* The section would begin below address 0. Others who map the same file do not suffer. */
 static void scan_with_facts_of_low_code(struct kunit *test)
 {
 	struct scan_scene *scene = test->priv;

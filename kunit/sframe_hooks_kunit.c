@@ -34,7 +34,6 @@
 /* The offset of the rows, at 28 + 12 in the section, becomes the largest value. */
 #define SPOIL		"patch 0x3028 4 0xffffffff"
 
-/* The fixture of the hooks' tests. */
 struct hooks_scene {
 	/* the scene of scans; its image is mapped at the beginning of the area */
 	struct scan_scene		scan;
@@ -122,7 +121,6 @@ static void expect_frames(struct kunit *test, const void *frames, u64 nr, const 
 		KUNIT_EXPECT_EQ(test, ips[i], POISON);
 }
 
-/* Makes the test's thread a task with @flags. Return: its flags before. */
 static unsigned int become(unsigned int flags)
 {
 	unsigned int mask = PF_KTHREAD | PF_USER_WORKER | PF_VCPU;
@@ -143,7 +141,6 @@ static void expect_reported(struct kunit *test, const char *counted, const char 
 	scene->traced[0] = '\0';
 }
 
-/* Stores the counters that grew since the last call. */
 static void count(struct hooks_scene *scene)
 {
 	counters_text(&scene->scan.since, scene->counted);
@@ -210,7 +207,6 @@ static const struct kernel_param *find_parameter(const char *name)
 	return NULL;
 }
 
-/* Writes the module parameter "enabled", as root does in /sys/module/.../parameters. */
 static void enable(void *value)
 {
 	const struct kernel_param *param = find_parameter("sframe_unwind.enabled");
@@ -218,7 +214,6 @@ static void enable(void *value)
 	param->ops->set(value, param);
 }
 
-/* The row of the second page of code says that the stack ends. The caller of 100 is at 1200. */
 static void end_in_outermost(struct kunit *test)
 {
 	struct image *image = another_image(test);
@@ -336,7 +331,6 @@ static int hooks_scene_init(struct kunit *test)
 	return kunit_add_action_or_reset(test, stop_tracing, scene);
 }
 
-/* Perf, or the kernel, takes so many frames. */
 #define OF_1	" | walks stop.full first.full depth.full | 10 to 10, 1 frames, full"
 #define OF_2	" | walks stop.full depth.full=2 frames.sframe | 10 to 100, 2 frames, full"
 #define OF_3	" | walks stop.full depth.full=3 frames.sframe=2 | 10 to 200, 3 frames, full"
@@ -427,7 +421,6 @@ static const struct script_case script_cases[] = {
 	{ "no data in the caller",
 	  "other 16; return 17; scanned;"
 	  "sample 10 10010 | walks stop.nodata depth.nodata=2 frames.sframe" },
-	/* A bad section is counted once. */
 	{ "after a bad section",
 	  "scanned; " SPOIL "; sample 10 | " BAD_SECTION "; sample 10 | " NODATA },
 	/* New code may have a section. */
@@ -438,7 +431,6 @@ static const struct script_case script_cases[] = {
 
 NAMED_CASES(script);
 
-/* The thread does not have its own memory any more. */
 static void sample_without_mm(struct kunit *test)
 {
 	struct mm_struct *mm = current->mm;
@@ -527,7 +519,6 @@ static void summary_adds(struct kunit *test)
 	EXPECT_ADDED(bad_sections, "");
 }
 
-/* A walk is complete, or ended in the sampled frame, or neither. */
 static void summary_adds_stop(struct kunit *test)
 {
 	enum sfu_stop stop;

@@ -31,7 +31,6 @@ static u64 cookie_of(struct mm_struct *mm)
 	return process ? process->number : 0;
 }
 
-/* The command for pages of current, without a section. */
 static struct sframe_process command(struct kunit *test, unsigned int nr, unsigned int nr_pages)
 {
 	return (struct sframe_process){
@@ -96,7 +95,6 @@ static int remove_tables(struct kunit *test, unsigned int nr, unsigned int nr_pa
 	return give_command(&load, NULL, 0);
 }
 
-/* The offset of the CFA at a page, or 0. */
 static s32 offset_at(struct kunit *test, unsigned int nr)
 {
 	char row[SECTION_ROW_TEXT];
@@ -151,7 +149,6 @@ static int jit_scene_init(struct kunit *test)
 	return kunit_add_action_or_reset(test, reset_limit, NULL);
 }
 
-/* Two pages of code, with a table that a scan has found. */
 #define TABLE	"1-3 ready of process"
 #define LOADED	"anon 1 2 rx; scan 1-3 none; load 1 2 16; map 1-3 none; scan " TABLE ";"
 
@@ -174,7 +171,6 @@ static const struct script_case script_cases[] = {
 	{ "the newest of a mapping",
 	  "anon 1 2 rx; scan 1-3 none; load 1 1 16; load 2 1 24; tables 2;"
 	  "scan " TABLE "; row 1 0; row 2 24" },
-	/* Code that a scan has not seen yet. */
 	{ "before the scan", "scan nothing; anon 1 2 rx; load 1 2 16; scan " TABLE "; row 1 16" },
 	/* munmap() ends the table, and other code gets none. */
 	{ "unmapped", LOADED "unmap 1 2; map 1-3 unmapped; scan nothing; tables 0" },
@@ -211,7 +207,6 @@ static const struct script_case script_cases[] = {
 	{ "not executable", "anon 1 2 rw; scan nothing; refuse 1 2 116; tables 0" },
 	{ "executable in part",
 	  "anon 1 1 rx; anon 2 1 r; anon 3 1 rx; scan 1-2 none, 3-4 none; refuse 1 3 116" },
-	/* A refused table replaces nothing. */
 	{ "not replaced", LOADED "anon 3 1 r; refuse 1 3 116; tables 1; scan " TABLE "; row 1 16" },
 	{ "not known", "anon 1 2 rx; refuse 1 2 3" },
 	/* Tasks of the process may hold the locks for ever. EAGAIN is 11. */
@@ -240,7 +235,6 @@ static const struct script_case script_cases[] = {
 
 NAMED_CASES(script);
 
-/* The command, and what is wrong with it. */
 static const struct refused_case {
 	const char		*name;
 	struct sframe_process	add;
@@ -257,7 +251,6 @@ static const struct refused_case {
 	{ "a section in the kernel", { .section_addr = BIT_ULL(62) }, -EINVAL },
 	{ "another memory", { .cookie = 1 }, -ESRCH },
 	{ "no process", { .pid = 1 << 29 }, -ESRCH },
-	/* No function lies outside of the code. */
 	{ "a function below the code", { .section_addr = -1 }, -EBADMSG },
 	{ "a function above the code", { .section_addr = 1 }, -EBADMSG },
 	{ "a function outside of the code", { .section_addr = 2 * PAGE_SIZE }, -EBADMSG },

@@ -52,7 +52,6 @@ static struct sfu_map *build_many(struct kunit *test)
 	return map;
 }
 
-/* The place of the code of a range, or of its section. */
 static unsigned long place_of(unsigned int i, bool is_section)
 {
 	return is_section ? section_addr(5 * i % MANY) : code_addr(i);

@@ -39,7 +39,6 @@ static void request_twice(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, refcount_read(&process_of(current->mm)->refs));
 }
 
-/* A thread of the process that sleeps, and never goes to user mode. */
 static int sleeping_thread(void *unused)
 {
 	while (!kthread_should_stop())

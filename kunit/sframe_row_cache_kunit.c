@@ -111,7 +111,6 @@ static void one_walk_at_a_time(struct kunit *test)
 /* The return address is not next to the CFA, as it is where calls push it. */
 #define AWAY_FROM_CFA(cfa, ra)	(SFU_ARCH_REG_RA < 0 ? OTHER_KIND : WORD(cfa, ra, 0))
 
-/* The largest CFA offset that fits. */
 #define CFA_MAX		(0x10000 - SFU_ARCH_CFA_ALIGN)
 
 static const struct fast_case {

@@ -95,7 +95,6 @@ static void forget_after(struct kunit *test)
 
 #define MADE_BAD	SCANNED "bad; counted defect.fre-cut section.bad;"
 
-/* The same change, with a section that is marked as bad. */
 static void forget_bad_after(struct kunit *test)
 {
 	const struct change_case *c = test->param_value;
@@ -118,10 +117,7 @@ static const struct script_case script_cases[] = {
 	  "held-map " SAME "; release; scan " LATE },
 	{ "a held map of a process that ends",
 	  "process 1; " SCANNED "hold; process 0; end 1; held-map " SAME "; release; all-freed" },
-	/*
-	 * The one function is on two pages. The mapping of the first page stays while the second
-	 * one comes and goes as code.
-	 */
+	/* The one function is on two pages. The first stays, the second comes and goes as code. */
 	{ "beside code",
 	  "image 0; protect 2 1 r; scan 1-2 ready by 3; row 1 error -2; new-number;"
 	  "protect 2 1 rwx; new 1-2 ready by 3, 2-3 ready by 3; row 1 " ROW "; new-number;"
@@ -145,19 +141,14 @@ static const struct script_case script_cases[] = {
 	  "image 8; scan " BAD ", 9-11 ready by 11" },
 	{ "bad code is replaced", MADE_BAD "file 1 2 1 rx; map " GONE "; scan " SAME "; rows 0" },
 	{ "bad section is replaced", MADE_BAD "file 3 2 3 r; map " GONE "; scan " SAME "; rows 0" },
-	/* mprotect() keeps the bytes. */
 	{ "bad section is forbidden",
 	  MADE_BAD "protect 3 2 -; scan " BAD "; protect 3 2 r; scan " BAD },
-	/*
-	 * The first scan reads the header, at 0x3000; look-ups read the rest each time. The words
-	 * of the row are at 0x3033.
-	 */
+	/* A scan reads the header once, at 0x3000; look-ups the rest: a row's words at 0x3033. */
 	{ "section is written",
 	  SCANNED "patch 0x3033 1 32; row 1 sp+32 (c-16) (c-8); patch 0x3033 1 16; row 1 " ROW ";"
 	  "patch 0x3000 2 0xffff; row 1 " ROW "; scan " SAME ";"
 	  "file 3 2 3 r; scan " BAD " | defect.magic scan.runs;"
 	  "patch 0x3000 2 0xdee2; scan " BAD "; file 3 2 3 r; scan " SAME },
-	/* Two processes have different mappings at the same addresses. */
 	{ "two processes",
 	  SCANNED "process 1; map unknown; scan nothing; anon 2 1 x; scan 2-3 none; process 0;"
 	  "map " SAME "; held 2 1" },
@@ -165,10 +156,7 @@ static const struct script_case script_cases[] = {
 
 NAMED_CASES(script);
 
-/*
- * After mprotect() one VMA may have the place of many ranges. If it has that of more than 64, the
- * process drops its map.
- */
+/* After mprotect() one VMA may have the place of many ranges: more than 64 cost the map. */
 static void forget_many(struct kunit *test)
 {
 	struct sfu_process *process;
@@ -289,7 +277,6 @@ static void scan_share(struct kunit *test)
 	KUNIT_EXPECT_LE(test, charge, 32 * max(taken, 2000));
 	/* A process that has waited for long begins with what it can save up. */
 	KUNIT_EXPECT_LT(test, charge, 32 * 200000 + max(taken - saved, 0));
-	/* The process has not been scanned for a long time. */
 	before = ktime_get_mono_fast_ns();
 	charge_one(test, before - long_ago, SFU_SCAN_NEW_CODE);
 	after = ktime_get_mono_fast_ns();

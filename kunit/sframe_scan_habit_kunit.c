@@ -14,13 +14,11 @@ static void write_functions(u8 *code, u64 start, unsigned int nr)
 		memcpy(code + i * FUNCTION, &start, sizeof(start));
 }
 
-/* The first instructions of a function of a kind, which one letter tells. */
 static u64 start_of(char kind)
 {
 	return kind == 'r' ? CODE_WITH_RECORD : kind == 'f' ? CODE_WITH_FRAME : CODE_WITHOUT_FRAME;
 }
 
-/* Gives a page of the image so many functions of two kinds. */
 static void write_page(struct kunit *test, unsigned int nr, u64 first, unsigned int nr_first,
 		       u64 second, unsigned int nr_second)
 {
@@ -35,7 +33,6 @@ static void write_page(struct kunit *test, unsigned int nr, u64 first, unsigned 
 			kernel_write(written_image(test)->file, code, PAGE_SIZE, &at));
 }
 
-/* Writes functions that keep frame pointers to a page of anonymous code. */
 static void write_anonymous(struct kunit *test, unsigned int nr)
 {
 	u64 code[20 * FUNCTION / sizeof(u64)];
@@ -95,7 +92,6 @@ static int habit_scene_init(struct kunit *test)
 #define CODE(functions, habit)						\
 	"code 1 " functions "; image 0; scan " SAME "; habits " habit
 
-/* The image eight times. */
 #define SEVEN_MORE							\
 	"image 8; image 16; image 24; image 32; image 40; image 48; image 56; "
 #define EIGHT								\

@@ -4,7 +4,6 @@
 
 #include "scan_scene.h"
 
-/* Writes a field, and maps the code again. */
 #define WITH(field, value, scanned)	"patch " field value "; file 1 2 1 rx; scan " scanned ";"
 
 /* Offset and size of fields in the file. */
@@ -59,14 +58,12 @@ static void scan_truncated(struct kunit *test)
 
 /* ---- a watch counts what is read of the file of the image, and lets it fail ---- */
 
-/* The watch of one file. */
 static struct file_watch {
 	const struct file_operations		*original;	/* the file's own operations */
 	const struct address_space_operations	*original_aops;	/* those of its page cache */
 	void					*fops;	/* the operations that replace @original */
 	unsigned long				original_magic;	/* what its file system is */
 	unsigned int				reads;	/* number of reads so far */
-	/* bytes of them that were read ahead */
 	size_t					bytes_ahead;
 	/* reads ahead during which the file could be truncated */
 	unsigned int				unlocked_reads;

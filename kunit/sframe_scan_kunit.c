@@ -117,7 +117,6 @@ static const struct script_case script_cases[] = {
 	{ "in anonymous memory", NOT_THERE("0x3000", "anon 3 2 rw") },
 	{ "of another file", NOT_THERE("0x3000", "other 8; move 11 2 3; unmap 8 3") },
 	{ "after the file's end", NOT_THERE("0x3000", "cut 0x3000") },
-	/* Several images, and code of none of their segments. */
 	{ "nothing", "map unknown; scan nothing" },
 	{ "one image of two", "image 0; other 8; scan " SAME ", 9-11 none; rows 0" },
 	{ "one image twice", "image 0; image 7; scan " SAME ", 8-10 ready by 10; rows 0; rows 7" },
@@ -157,10 +156,7 @@ static const struct script_case script_cases[] = {
 	{ "section has no functions", "image 0; patch " NUM_FDES "0; scan " PLAIN },
 	/* A sample may not wait for a page. After a scan all pages of the section are present. */
 	{ "prefaults the section", "long; absent 0; scan " SAME "; present 100" },
-	/*
-	 * A new process may end soon. Scans for its first samples examine 16 pages, 64, 256 and so
-	 * on, also while it is as young as it can be.
-	 */
+	/* Scans for the first samples examine 16 pages, 64, 256..., of however young a process. */
 	{ "prefaults by samples",
 	  "scan nothing; no-samples; long; absent 99; age -1000000; scan " SAME "; present 1;"
 	  "absent 16; absent 99; age -1000000; scan " SAME "; present 17; absent 99;"
@@ -168,7 +164,6 @@ static const struct script_case script_cases[] = {
 	/* The older it is, the more pages a scan examines: one for each 32 us. */
 	{ "prefaults by age",
 	  "scan nothing; no-samples; long; age 3232; scan " SAME "; present 100" },
-	/* A scan that no sample has requested leaves a long section alone. */
 	{ "long section is left to a sample",
 	  "scan nothing; long; new " LATE "; absent 0; scan " SAME },
 	/* A scan waits for nobody. */
@@ -179,7 +174,6 @@ static const struct script_case script_cases[] = {
 
 NAMED_CASES(script);
 
-/* A section of a machine that this one is not. */
 static void scan_section_of(struct kunit *test, u8 abi, const char *counted)
 {
 	struct build *b = &scene_of(test)->image.section;
@@ -249,7 +243,6 @@ static void scan_many_mappings(struct kunit *test)
 	run_steps(test, "rows 0");
 }
 
-/* The map of a process that has more is not larger. */
 static void scan_too_many_mappings(struct kunit *test)
 {
 	map_many(test, SFU_MAX_RANGES + 10, PROT_EXEC);

@@ -44,7 +44,6 @@ static void drop_tables(void *unused)
 	sfu_files_drop_all();
 }
 
-/* As if the file had been written long ago. */
 static void age(const struct image *image)
 {
 	inode_set_ctime(file_inode(image->file), -1000, 1);
@@ -62,7 +61,6 @@ static struct sfu_file_id id_of(struct inode *inode)
 	return id;
 }
 
-/* A table of @len bytes for the file of @image as it is now. */
 static struct sfu_table_source source_of(struct kunit *test, const struct image *image,
 					 const void *bytes, u32 len)
 {
@@ -83,7 +81,6 @@ static struct sfu_table_source source_of(struct kunit *test, const struct image 
 	return source;
 }
 
-/* The section of the image, at the address of a table. */
 static struct sfu_table_source good_source(struct kunit *test, const struct image *image)
 {
 	struct image *linked = another_image(test);
@@ -103,7 +100,6 @@ static int load(struct kunit *test, struct sfu_table_source *source)
 	return err;
 }
 
-/* A section whose one function has this size. */
 static void make_sized(struct build *b, u32 size)
 {
 	build_start(b, SFRAME_VERSION_3, BOTH, SFU_ARCH_ABI);
@@ -139,10 +135,7 @@ static int load_vdso(struct kunit *test)
 	return load(test, &source);
 }
 
-/*
- * Loads a table of so many bytes, for a function that has a slot and an entry for each KiB. The
- * first byte of a spoilt table is wrong.
- */
+/* The table is for a function that has a slot and an entry for each KiB. */
 static int load_large(struct kunit *test, const struct image *image, u32 len, u8 last,
 		      bool is_spoilt)
 {
@@ -156,7 +149,6 @@ static int load_large(struct kunit *test, const struct image *image, u32 len, u8
 	return load(test, &source);
 }
 
-/* What a script has made: files B to I, and ranges that use tables. */
 static struct {
 	struct image		*others[8];
 	struct sfu_section	used[5];
@@ -231,7 +223,6 @@ static void have_own_section(struct kunit *test)
 	age(&scene->image);
 }
 
-/* Return: false if the step is not one of these. */
 static bool run_table_step(struct kunit *test, const char *step)
 {
 	struct inode *inode = file_inode(scene_of(test)->image.file);
@@ -364,10 +355,7 @@ static const struct script_case script_cases[] = {
 	{ "of another file", "load A; map B 8; scan " TABLE ", 9-11 none" },
 	/* The file is known to have none: it is not asked for. */
 	{ "none", "find A 0 unknown 1; none A; is-none A; scan " PLAIN },
-	/*
-	 * Two do not fit: B has no users and is forgotten. A has a user, and stays. B may have the
-	 * same table. The module still knows that C has none.
-	 */
+	/* B has no users and is forgotten, A stays; B may have the same table. C is still known. */
 	{ "limit",
 	  "memory 1; none C; refuse B 1025 1 28; load B 512 1; load A 512 2; drop B 2; scan " TABLE
 	  "; refuse B 512 1 28; rows 0; load B 512 2; is-none C; memory 2; load B 512 1" },
@@ -380,10 +368,7 @@ static const struct script_case script_cases[] = {
 	  "find B 1001 no-room 2; find A 1001 found 3; find B 0 found 2; put 2; copy 1 0; put 1;"
 	  "put 3; find B 1000 no-room 2; put 0; find B 1000 found 2; find A 1000 no-room 1;"
 	  "put 2" },
-	/*
-	 * What users have no room for, they do not ask for again when it is forgotten: it would be
-	 * made and loaded, and forgotten again. In the end there is room.
-	 */
+	/* Users do not ask again for what would only be forgotten again. At last there is room. */
 	{ "forgotten and refused",
 	  "memory 2; load A 512 1; load B 512 2; find A 1000 found 1; find B 1001 no-room 2;"
 	  "load C 512 3; load D 512 4; load E 512 5; find B 1001 no-room 2; find B 0 unknown 2;"
@@ -414,10 +399,7 @@ static bool has_facts(const struct image *image)
 	return sfu_file_id_find_facts(&code, &facts);
 }
 
-/*
- * A scan that no sample has requested reads the code of four ranges of two pages. Of the others it
- * does not read the headers of the files either.
- */
+/* Without a request, a scan reads the code of four ranges of two pages, and only their headers. */
 static void table_limits_headers(struct kunit *test)
 {
 	unsigned int i, nr = 0;
@@ -436,7 +418,6 @@ static struct sfu_section *section_at(struct kunit *test, unsigned int nr)
 	return &range_at(test, nr)->section;
 }
 
-/* The row of an address in one word, as the fast path finds it. */
 static u64 fast_row_at(const struct sfu_section *section, u64 addr)
 {
 	const struct sfu_table *table = section->table;
@@ -551,7 +532,6 @@ static void table_shared(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -ENOENT, sfu_files_list(&entry));
 }
 
-/* A file that is only an inode with this number. */
 struct bare_file {
 	struct inode	inode;
 	struct file	file;
@@ -576,7 +556,6 @@ static bool bare_has_none(struct bare_file *bare, unsigned int nr)
 	return sfu_files_find_table(&bare->file, 0, 0, &section) == SFU_FILE_TABLELESS;
 }
 
-/* Says of so many files that they have no table. */
 static void load_nones(struct kunit *test, struct bare_file *bare, unsigned int nr)
 {
 	unsigned int i;

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * KUnit tests of the walk: the limits on reads in Documentation/architecture.rst.
- * See walk_scene.h.
- */
+/* KUnit tests of the walk: limits on reads, Documentation/architecture.rst. See walk_scene.h. */
 #include <linux/vmalloc.h>
 
 #include "walk_scene.h"

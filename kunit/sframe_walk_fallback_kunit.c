@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * KUnit tests of the walk: it follows the frame pointer where a call proves it.
- * See walk_scene.h.
- */
+/* KUnit tests of the walk: it follows frame pointers that a call proves. See walk_scene.h. */
 #include "walk_scene.h"
 
 /* b10 is sampled and has no row. Its frame record, at s20, leads to b210. c0 and c40 have rows. */
@@ -358,10 +355,7 @@ static void fallback_in_plt(struct kunit *test)
 	}
 }
 
-/*
- * SP is 0x30 into the stack, FP 0x60. With each of these rows the caller is c90, its CFA is 0x70
- * and its frame pointer 0x110.
- */
+/* SP is s30, FP is s60. Each of these rows finds the caller c90, with CFA s70 and FP s110. */
 static const struct doubt_case {
 	const char	*name;		/* the row */
 	bool		doubtful;
@@ -424,7 +418,6 @@ static void fallback_habit(struct kunit *test)
 		       is_call ? "b210@30,fp100" : "nodata", is_call ? "fp-habit" : "");
 }
 
-/* Walks from the sampled frame, and asks for all frames at once. Returns their number. */
 static u32 walk_at_once(struct walk_scene *scene, u64 *ips, u32 nr_ips)
 {
 	u32 nr = 0;
@@ -454,10 +447,7 @@ static void fallback_habit_deep(struct kunit *test)
 	}
 }
 
-/*
- * The first caller may have been found with a stack pointer that is certain, by the code of the
- * sampled function. Those of the callers after it follow from frame pointers.
- */
+/* The sampled code may make the first caller's SP certain. Later ones follow from FP. */
 static void fallback_habit_doubts_sp(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
@@ -471,14 +461,12 @@ static void fallback_habit_doubts_sp(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, scene->walk.frame.sp_unverified);
 }
 
-/* That no row holds at an address is found out once, and then remembered. */
 static void fallback_remembers_no_row(struct kunit *test)
 {
 	run_walk_steps(test, NO_ROW "at c800 s0; walk c800@0 nodata");
 	KUNIT_EXPECT_EQ(test, scene_of(test)->walk.lookup.nr_missed, !scene_of(test)->shows_cache);
 }
 
-/* A thread begins at the end of the chain. */
 static void fallback_chain_to_start(struct kunit *test)
 {
 	const struct start_case *c = start_cases;

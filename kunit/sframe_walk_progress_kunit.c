@@ -2,10 +2,7 @@
 /* KUnit tests of the walk: it moves up the stack, to its end. See walk_scene.h. */
 #include "walk_scene.h"
 
-/*
- * The function at c0 has called on another stack, and its frame is further down. Only the call
- * before the return address, c50, proves that.
- */
+/* c0 has called on another stack, its frame is further down. Only the call before c50 proves it. */
 #define SWITCHED							\
 	"fn c0 fp+16 (c-16) (c-8); fn c40 sp+16 u (c-8); fn c80 end; other-stack; at c4 s0 o0; " \
 	"call c50 c0; o0=0,c50; o18=c84; "
@@ -45,10 +42,7 @@ static const struct script_case script_cases[] = {
 	  "x86: walk c4@0 c50@o8 complete; arm64: walk c4@0 c50@o0 complete; o0=c4c;"
 	  "walk c4@0 bad-cfa;"
 	  "o0=c40; call c40 c0; x86: walk c4@0 c40@o8 complete; arm64: walk c4@0 c40@o0 complete" },
-	/*
-	 * Calls of the first and the last instruction of the function that jumps, of the
-	 * instructions after and before it, and no call.
-	 */
+	/* Calls of that function's first and last instruction, after it, before it, and no call. */
 	{ "in code that a function jumps to: a call of the function proves the row",
 	  "fn c0 sp+16 u (c-8); fn c80 end; range c jumped-to-from c180; at c4 s0; s8=c90;"
 	  "call c90 c180; walk c4@0 c90@10 complete; call c90 c18c; walk c4@0 c90@10 complete;"
@@ -128,10 +122,7 @@ static void two_ranges(struct kunit *test)
 	build_range(scene->map, 2, scene->bare, BARE_SIZE);
 }
 
-/*
- * A walk that is asked for @max callers at once pays for each frame, and three times for its way to
- * the other range.
- */
+/* With each @max, a walk pays for each frame, and three times for its way to the other range. */
 static void progress_between_ranges(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;

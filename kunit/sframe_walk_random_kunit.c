@@ -7,7 +7,6 @@ static u32 below(struct walk_scene *scene, u32 limit)
 	return prandom_u32_state(&scene->random) % limit;
 }
 
-/* An address of code or of the stack, or another value. */
 static unsigned long random_value(struct walk_scene *scene)
 {
 	switch (below(scene, 16)) {
@@ -179,10 +178,7 @@ static void random_walks(struct kunit *test)
 	KUNIT_EXPECT_GT(test, nr_switches, 10);
 }
 
-/*
- * The n-th read fails, for every n, on a stack with each kind of frame. The frames before it are
- * those of the whole walk, and the stop reason fits.
- */
+/* On a stack with each kind of frame; those before the failed read are as in the whole walk. */
 static void every_read_fails(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * KUnit tests of the walk: through a signal handler to the frame it interrupted.
- * See walk_scene.h.
- */
+/* KUnit tests of the walk: through a signal handler to what it interrupted. See walk_scene.h. */
 #include "walk_scene.h"
 
 /*
@@ -14,7 +11,6 @@
 	"at c4 sff0; sff8=" stub "; context s1000 c44 s100 s300; s108=c84; "
 #define CROSSED(stub)	"walk c4@ff0 " stub "@1000 c44@100,fp300 c84@110 complete; "
 #define WRONG		"walk c4@ff0 b100@1000 bad-signal; "
-/* A function with the signal flag, and with rows. */
 #define WITH_ROWS	"fn cc0 signal sp+64 (c-16) (c-8); "
 #define AGAIN		" b100@1000"
 
@@ -124,7 +120,6 @@ static void signal_sampled_restoring(struct kunit *test)
 	expect_step(test, "c44@100", "this one again");
 }
 
-/* A signal interrupts the stub. */
 static void signal_strikes_in_stub(struct kunit *test)
 {
 	u32 call = 0x100 + sizeof(sigreturn_stub) - SYSCALL_BYTES;
@@ -135,7 +130,6 @@ static void signal_strikes_in_stub(struct kunit *test)
 		       "context s800 b%x s1000; second nodata", call, call + SYSCALL_BYTES);
 }
 
-/* The code differs from the stub in one bit. */
 static void signal_stub_altered(struct kunit *test)
 {
 	u8 stub[sizeof(sigreturn_stub)];

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * KUnit tests of the walk: it ends at the code of libc that starts programs and threads.
- * See walk_scene.h.
- */
+/* KUnit tests of the walk: it ends where libc starts programs and threads. See walk_scene.h. */
 #include "walk_scene.h"
 
 #define RA		0x210		/* in the code without a section */
@@ -45,7 +42,6 @@ static void forget_start(struct kunit *test)
 	map->thread_ra = 0;
 }
 
-/* A walk that knows of no start yet. */
 static const char *first_walk_text(struct kunit *test)
 {
 	forget_start(test);
@@ -72,7 +68,6 @@ static void start_scene(struct kunit *test, const struct start_case *c)
 #define STARTED		"c4@0 b210@10 start"
 #define NOT_STARTED	"c4@0 b210@10 nodata"
 
-/* Each bit of the code is changed, one at a time. */
 static void start_code(struct kunit *test)
 {
 	const struct start_case *c = test->param_value;

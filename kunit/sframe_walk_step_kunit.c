@@ -102,7 +102,6 @@ static void step_row(struct kunit *test)
 		       c->want, c->want, c->in_caller ?: c->want);
 }
 
-/* Each register with a number, in the sampled frame and in an interrupted one. */
 static void step_every_register(struct kunit *test)
 {
 	u32 i;

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * KUnit tests of the walk: each stop reason, and its counters; memory that cannot be read.
- * See walk_scene.h.
- */
+/* KUnit tests of the walk: stop reasons, and memory that cannot be read. See walk_scene.h. */
 #include "walk_scene.h"
 
 /* c4 is sampled, and called from c44. */
 #define CALLED		"fn c0 sp+16 u (c-8); fn c40 sp+16 u (c-8); at c4 s0; s8=c44; "
-/* c44 is called from c84. */
 #define CALLED_TWICE	CALLED "s18=c84; "
 
 static const struct script_case script_cases[] = {
@@ -61,7 +57,6 @@ static const struct script_case script_cases[] = {
 	{ "bad-signal",
 	  "fn c80 signal no-rows;" CALLED_TWICE "context s20 s0 0;"
 	  "walk c4@0 c44@10 c84@20 bad-signal" },
-	/* Memory that cannot be read. */
 	{ "a word crosses the end of the stack, by 1, 4 and 8 bytes",
 	  "fn c0 sp+16 u (A+0); at c4 s0; A=s3ff9; walk c4@0 stack-fault; A=s3ffc;"
 	  "walk c4@0 stack-fault; A=s4000; walk c4@0 stack-fault" },

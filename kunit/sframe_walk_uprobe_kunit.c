@@ -63,7 +63,6 @@ static void uretprobe_list(struct kunit *test)
 	for (nr = 1; nr < 64; nr++)
 		pend(test, 0x100, code(test, 0x104));
 	run_walk_steps(test, WHOLE);
-	/* One entry more. */
 	pend(test, 0x100, code(test, 0x104));
 	run_walk_steps(test, NO_CALLER);
 

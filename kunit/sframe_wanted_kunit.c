@@ -72,7 +72,6 @@ static struct user_namespace namespaces[] = {
 	[3] = OF_ROOT(100000, 65536), [4] = OF_ROOT(165536, 65536), [5] = OF_ROOT(0, UINT_MAX),
 };
 
-/* What a script has set: its readers, and who wants files. */
 static struct {
 	struct sfu_wanted_reader	readers[2];
 	bool				is_open[2];
@@ -93,7 +92,6 @@ static void close_readers(void *unused)
 	close_reader(1);
 }
 
-/* A process wants a file of another number. */
 static void want_number(struct kunit *test, unsigned int nr)
 {
 	struct cred *cred = prepare_creds();
@@ -258,10 +256,7 @@ static const struct script_case script_cases[] = {
 	{ "many of a service", "open; in 5 1000; want 0 1024; number 1024; none" },
 	/* Those after 4095 are not remembered. A reader has one, so there is room for one less. */
 	{ "many", "open; want 0 8191; taken 4095; none; want 8192 12287; none; want; taken" },
-	/*
-	 * A user has a part of the queue, 1024 files, and leaves the rest to others. An answered
-	 * file makes room. Files before the current number are forgotten: they are not mapped.
-	 */
+	/* A user has a part of the queue, 1024 files, not all. An answered file makes room. */
 	{ "many of a user",
 	  "open; in 0 1000; want 0 4095; number 1024; none; want 0 4095; in 0 1001; want 4096;"
 	  "taken; none; in 0 1000; want 0 1023; taken; none" },

@@ -85,7 +85,6 @@ static struct build *build_function(struct kunit *test, u32 off, u8 info, u8 typ
 	return &scene->b;
 }
 
-/* Adds a flexible row. A rule is its control word and its offset. */
 static void build_flex_row(struct build *b, u32 start, u32 cfa, u32 ra, u32 fp)
 {
 	const u32 rules[] = { cfa, ra, fp };
@@ -130,7 +129,6 @@ void costly_section(struct kunit *test)
 	run_walk_steps(test, "fn c0 sp+16 u (c-8)");
 }
 
-/* A second stack, far enough below the first one. */
 static void map_other_stack(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
@@ -139,7 +137,6 @@ static void map_other_stack(struct kunit *test)
 	KUNIT_ASSERT_LT(test, scene->other_stack + SZ_64K + STACK_SIZE, scene->stack);
 }
 
-/* Writes the stack of a function that has called itself @nr times. */
 void recursion_scene(struct kunit *test, u32 nr)
 {
 	u32 i;
@@ -154,7 +151,6 @@ const struct call_case *plain_call(void)
 	return &call_cases[0];
 }
 
-/* A call through a register. */
 const struct call_case *by_pointer(void)
 {
 	u32 i;
@@ -238,7 +234,6 @@ static void append_stop(struct walk_scene *scene)
 	       sfu_walk_needs_scan(&scene->walk, scene->stop) ? " needs-scan" : "");
 }
 
-/* Calls sfu_walk_callers(). After the last frame @scene->stop has the stop reason. */
 unsigned int next_frames(struct walk_scene *scene, u64 *ips, unsigned int max)
 {
 	unsigned int nr;
@@ -283,10 +278,7 @@ void begin_walk(struct walk_scene *scene)
 	scene->text[0] = '\0';
 }
 
-/*
- * The only reader of user memory in a walk. It counts each read, fails the read that the test has
- * chosen, and then runs the action of the test.
- */
+/* The only reader of user memory in a walk. */
 static int read_observed(void *dst, unsigned long addr, size_t len)
 {
 	struct walk_scene *scene = kunit_get_current_test()->priv;
@@ -319,7 +311,6 @@ static int find_observed(const struct sframe_header *hdr, struct sframe_reader *
 	return sframe_find(&from, pc, raw);
 }
 
-/* Observes the reads of the current walk. */
 void observe_reads(struct walk_scene *scene)
 {
 	kunit_activate_static_stub(scene->test, sfu_user_read, read_observed);
@@ -394,7 +385,6 @@ static const char *second_step_text(struct kunit *test)
 	return last_text(test);
 }
 
-/* Appends the walk from the current frame to its end. */
 void append_walk(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
@@ -429,7 +419,6 @@ const char *walk_text(struct kunit *test)
 }
 
 #ifdef CONFIG_UPROBES
-/* A uretprobe is pending for the function whose frame ends @cfa into the stack. */
 struct return_instance *pend(struct kunit *test, s32 cfa, unsigned long ra)
 {
 	struct return_instance *pending;
@@ -477,7 +466,6 @@ static const char *text_of_new_thread(struct kunit *test)
 
 #endif
 
-/* Return: the number of callers from the current frame to the end. */
 u32 count_to_end(struct kunit *test)
 {
 	u32 nr = 0;
@@ -488,7 +476,6 @@ u32 count_to_end(struct kunit *test)
 	return nr;
 }
 
-/* Return: the number of callers from the sampled frame to the end. */
 u32 count_callers(struct kunit *test)
 {
 	begin_walk(test->priv);
@@ -777,7 +764,6 @@ static const char *counted_text(struct kunit *test)
 	return scene->text;
 }
 
-/* Return: false if the step is not one that compares a text. */
 static bool compare(struct kunit *test, const char *step)
 {
 	static const struct {

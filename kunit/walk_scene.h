@@ -84,7 +84,6 @@
 #define WALK_TEXT	1024
 #define MAX_FRAMES	40		/* in a text */
 
-/* The fixture of the tests of the walk. */
 struct walk_scene {
 	struct sfu_walk		walk;
 	struct pt_regs		regs;	/* the sampled frame */
@@ -134,7 +133,6 @@ extern struct kunit_case walk_step_tests[], walk_stop_tests[];
 int walk_scene_init(struct kunit *test);
 int walk_scene_init_cached(struct kunit *test);
 
-/* The row cache that walks use, or NULL. */
 static inline struct sfu_row_cache *cache_of(struct walk_scene *scene)
 {
 	return scene->shows_cache ? &scene->cache : NULL;
@@ -165,20 +163,17 @@ static inline void store_word(struct kunit *test, unsigned long addr, u64 value)
 	user_store(test, addr, &value, sizeof(value));
 }
 
-/* Writes a word of the stack. */
 static inline void word(struct kunit *test, u32 off, u64 value)
 {
 	store_word(test, stack(test, off), value);
 }
 
-/* Writes a frame record, to which a frame pointer points. */
 static inline void record(struct kunit *test, u32 off, unsigned long fp, unsigned long ra)
 {
 	word(test, off, fp);
 	word(test, off + 8, ra);
 }
 
-/* Sets the registers of the sampled frame. */
 static inline void sample(struct kunit *test, unsigned long ip, unsigned long sp, unsigned long fp)
 {
 	struct walk_scene *scene = test->priv;

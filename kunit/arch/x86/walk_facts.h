@@ -301,7 +301,6 @@ static inline void put_slot(u8 *code, unsigned long addr, unsigned long to)
 	memcpy(code + 2, &disp, sizeof(disp));
 }
 
-/* Return addresses are not signed. */
 static inline bool signs(void)
 {
 	return false;
