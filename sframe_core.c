@@ -224,7 +224,7 @@ static __always_inline int decode_default(const struct sframe_header *hdr, struc
 
 /*
  * Decodes one rule of a flexible row (SFrame V3): two data words, a control word and an offset. @i
- * is the index of the control word, and is set to that of the next rule.
+ * is the index of the control word, and is set to the index of the next one.
  */
 static int decode_flex_rule(const struct sframe_header *hdr, struct sframe_reader *rd,
 			    const struct sframe_raw_row *raw, u32 *i, struct sframe_rule *rule)

@@ -108,8 +108,9 @@ bool sfu_arch_read_plt(struct sfu_walk *walk, unsigned long addr, unsigned long 
 bool sfu_arch_read_row(struct sfu_walk *walk, struct sframe_row *row);
 
 /*
- * After the system call in libc's clone(), only a new task takes a branch, and rows describe its
- * stack from the target on. Returns the bytes from @ip to the target; 0 if other code is at @ip.
+ * After the system call in libc's clone(), only the new task takes the branch to its own code. Rows
+ * describe its stack only from the target of this branch on. If @ip is right after this system
+ * call, returns the bytes from @ip to the target; else 0.
  */
 unsigned long sfu_arch_child_branch(struct sfu_walk *walk, unsigned long ip);
 

@@ -24,7 +24,8 @@ extern const struct sframe_defect_info {
  */
 struct sframe_reader {
 	const u8		*bytes;	/* section's bytes; unused if read from user memory */
-	u64			addr;	/* address of @bytes[0]: in the process, or as linked */
+	/* address of @bytes[0]: for code of a file, as linked; for JIT code, in the process */
+	u64			addr;
 	u64			len;
 	u32			budget;
 	enum sframe_defect	defect;	/* why a look-up has failed by -EBADMSG or -EOPNOTSUPP */

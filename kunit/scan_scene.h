@@ -90,7 +90,7 @@ struct image {
 	struct elf64_phdr	phdrs[IMAGE_MAX_PHDRS];
 	unsigned long		phdrs_at;	/* file offset of @phdrs; independent of @ehdr */
 	struct build		section;
-	unsigned long		section_at;	/* likewise, of @section */
+	unsigned long		section_at;	/* file offset of @section; independent of @ehdr */
 };
 
 void image_init(struct kunit *test, struct image *image);

@@ -250,7 +250,7 @@ static void map_page(struct sfu_prefault *prefault, struct vm_area_struct *vma,
 {
 	pgoff_t index = linear_page_index(vma, addr);
 	struct file *file = vma->vm_file;
-	/* This reference keeps the folio cached: a fault reads the file only on truncate() etc. */
+	/* Keep the folio in the page cache: only truncate() etc. lets a fault read the file. */
 	struct folio *folio = get_cached(file, index);
 
 	if (!folio) {

@@ -13,19 +13,19 @@
  *	sample, mmap(), munmap() or fork() until the scan, or the end of the process or profiling.
  * struct sfu_scan: a scan of a process, by one of its tasks, on the kernel stack of this task.
  * struct sfu_map: the executable code of a process. Made by a scan.
- *	References: the process, until the next scan or munmap() takes the map away; children of
- *	fork(), until their own scan; a scan.
+ *	References: the process, until the next scan replaces the map, or munmap() drops it;
+ *	children of fork(), until their own scan; a scan.
  * struct sfu_range, struct sfu_section: one executable VMA, and SFrame data for it. Parts of a map.
  * struct sfu_table: a compiled SFrame section. Made by the ioctl() SFRAME_LOAD or SFRAME_PROCESS.
  *	References: files (equal sections share one table), sections of maps, JIT tables.
- * struct sfu_file: one content of a file, and its table, if any. Made by SFRAME_LOAD, ended by
+ * struct sfu_file: one version of a file, and its table, if any. Made by SFRAME_LOAD, ended by
  *	SFRAME_DROP. If no process uses its table, it may also end when memory is short, tables
- *	reach their limit, or another content of the file is loaded.
+ *	reach their limit, or another version of the file is loaded.
  * struct jit_table: a table for code of one process. Made by SFRAME_PROCESS. Ends when any of the
  *	code is unmapped or loaded again, and with its struct sfu_process.
- * struct wanted: a request for a table, to programs that read the device. Made by a scan. Refers to
- *	a struct pid, but to no file or mm. Ends when SFRAME_LOAD or SFRAME_PROCESS answers it, or
- *	no program has the device open for reading any more.
+ * struct wanted: a request for a table. A program reads it from the device. Made by a scan. Refers
+ *	to a struct pid, but to no file or mm. Ends when SFRAME_LOAD or SFRAME_PROCESS answers it,
+ *	read() does not find its file, or the last reader closes the device.
  */
 #ifndef SFU_PROCESS_H
 #define SFU_PROCESS_H

@@ -93,9 +93,9 @@ static void remove_process(struct sfu_process *process)
 		return;
 	sfu_request_close(process);
 	/*
-	 * Put the map now, not a grace period later in free_process(). It may be the parent's map:
-	 * while a child shares it, munmap() in the parent cannot change the map, but must drop it,
-	 * and the parent then needs a scan.
+	 * Put the map now, not a grace period later in free_process(). It may be the parent's map,
+	 * which a child of fork() shares until its own scan. While it is shared, munmap() in the
+	 * parent cannot change it, but must drop it: then the parent needs a scan.
 	 */
 	sfu_map_put(unrcu_pointer(xchg(&process->map, NULL)));
 	sfu_process_put(process);

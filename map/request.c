@@ -83,7 +83,7 @@ static bool take_back(struct sfu_request *request)
 
 /*
  * Makes @task the holder of the request for a scan: adds the task work that scans to @task. First
- * cancels the work in the old holder, if any. If this fails, the old holder remains the holder.
+ * cancels the work in the old holder, if any. If it cannot be cancelled, that holder remains.
  */
 static void give_request(struct sfu_process *process, struct task_struct *task,
 			 enum sfu_scan_reason reason)
@@ -214,9 +214,9 @@ static void take_all_back(void)
 				container_of(work, struct sfu_process, request.work);
 
 			/*
-			 * Other CPUs use request.holder, which is @task, under request.lock. The
-			 * task work is cancelled, so @task may end, and only this RCU section keeps
-			 * it in memory. So clear request.holder before the RCU section ends.
+			 * Other CPUs use request.holder, which is @task, under request.lock. Its
+			 * pending work kept @task from ending. Now only this RCU section keeps
+			 * @task in memory. So clear request.holder before this section ends.
 			 */
 			raw_spin_lock_irq(&process->request.lock);
 			WRITE_ONCE(process->request.holder, NULL);

@@ -108,7 +108,7 @@ static void find_mapped(struct sfu_scan *scan, struct sfu_range *range, struct f
 	struct sfu_section *section = &range->section;
 	enum sfu_section_state state = atomic_read(&section->state), last = state;
 
-	/* A bad section may be good in a child: the parent may have overwritten its own copy. */
+	/* If the parent overwrote its .sframe after fork(), the child's copy may still be good. */
 	if (!is_known || state == SFU_SECTION_PENDING ||
 	    sfu_vmas_have_lost_section(scan->mm, range) ||
 	    (state == SFU_SECTION_BAD && scan->is_inherited))

@@ -6,9 +6,9 @@
  * answer is clear. It reads a file in the page cache: a new program has no page tables for it yet.
  *
  * A user who can read a file can load or drop its cached pages, and so choose the pieces that a
- * scan finds. So an answer is remembered for all processes only if no piece was missing before it:
- * then the answer depends on the file alone. If missing pages can be read ahead, the scan gives no
- * answer: a later scan finds these pages in the page cache.
+ * scan finds. So an answer is remembered for all processes only if the scan found every piece that
+ * it sought. Then the answer depends on the file alone. If missing pages can be read ahead, the
+ * scan gives no answer: a later scan finds these pages in the page cache.
  */
 #include <linux/fs.h>
 #include <linux/highmem.h>
@@ -19,7 +19,7 @@
 #include "walk/user.h"
 
 #define PIECE		512U		/* length in bytes of a piece of code that a scan reads */
-#define NR_PIECES	32		/* most pieces (PIECE bytes each) read of a file mapping */
+#define NR_PIECES	32		/* maximum of pieces that a scan reads of a file mapping */
 /* Step from one piece to the next, modulo the number of pieces, which is coprime to STRIDE. */
 #define STRIDE		13
 #define WHOLE		(NR_PIECES * PIECE)

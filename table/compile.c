@@ -19,8 +19,9 @@
 #define MAX_ENTRIES	(256u << 20)
 
 /*
- * Maximum of rows, summed over all stubs of a PLT. Without it, a few bytes of a section could cost
- * much work. With half, a PLT with half a million stubs of two rows is refused.
+ * Maximum of rows, summed over all stubs of a PLT. Without it, a few bytes of a section could
+ * describe many millions of stubs, each with entries to compile. With half, a PLT with half a
+ * million stubs of two rows is refused.
  */
 #define MAX_BLOCK_ROWS	0x100000u
 
@@ -158,8 +159,8 @@ static void begin_slots(struct sframe_compile *compile, u64 off)
 
 		compiled->slots[compile->nr_begun++] = compiled->nr_entries;
 		/*
-		 * The row added last is valid up to code offset @off. Repeat it at the start of
-		 * each 1 KiB slot of code that begins before @off.
+		 * The row added last is valid up to code offset @off. A look-up searches only one
+		 * 1 KiB slot: repeat the row at the start of each slot that begins before @off.
 		 */
 		if (slot_off != off)
 			compiled->entries[compiled->nr_entries++] = compile->row;

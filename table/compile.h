@@ -24,7 +24,7 @@ struct sframe_compiled {
 	u32				nr_slots;
 	u32				nr_entries;
 	u32				nr_rows;
-	/* for each slot, the index of its first entry in @entries; then @nr_entries */
+	/* index in @entries of each 1 KiB slot's first entry; one more element holds @nr_entries */
 	u32				*slots;
 	u32				*entries;
 	struct sframe_row		*rows;		/* distinct rows; row 0 means "no row" */

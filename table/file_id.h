@@ -21,7 +21,8 @@ struct sfu_file_id {
 	u64				medium;	/* number of disk or backing device, never reused */
 	u64				ino;
 	u32				generation; /* inode's generation: @ino may be reused */
-	u32				dev;	/* device number: @sb may be reused after umount */
+	/* device number. Needed because a new super block may get the address @sb after umount. */
+	u32				dev;
 	/* NFS file handle; 0: none. It differs if files of two btrfs subvolumes share @ino. */
 	u32				handle[SFU_HANDLE_WORDS];
 	s64				size;

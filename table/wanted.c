@@ -220,7 +220,7 @@ void sfu_wanted_close(struct sfu_wanted_reader *reader)
 	list_splice_tail(&reader->given, &queue);
 	list_splice_tail_init(&later, &queue);
 	nr_readers--;
-	/* If a reader opens the device meanwhile, leave it the rest. */
+	/* Stop if a reader opens the device while the lock is free: it gets the other requests. */
 	while (!nr_readers && !list_empty(&queue)) {
 		forget_wanted(list_first_entry(&queue, struct wanted, list));
 		cond_resched_lock(&wanted_lock);
@@ -322,8 +322,8 @@ static struct wanted *next_of_queue(const struct sfu_wanted_reader *reader)
 
 	list_for_each_entry_safe(wanted, next, &queue, list) {
 		/*
-		 * Another change may still leave the same ctime, so a table would be refused now:
-		 * let the request wait.
+		 * The file has just changed, and another change may leave the same ctime. So
+		 * SFRAME_LOAD would refuse its table now: let the request wait.
 		 */
 		if (sfu_file_id_has_just_changed(&wanted->id)) {
 			retry_later(wanted);

@@ -106,7 +106,7 @@ bool sfu_fallback_by_row(struct sfu_walk *walk, const struct sframe_row *row,
 	if (SFU_ARCH_REG_RA < 0 && walk->frame.by_kept_fp && !may_be_realigned(walk) &&
 	    !sfu_walk_find_caller(walk, row, caller)) {
 		call = sfu_arch_read_call(walk, caller->ip, &func);
-		/* Accept only an indirect call: is_proved() has already refused a direct one. */
+		/* Refuse a direct call: is_proved() did not see it enter @row's function. */
 		if (call == SFU_CALL_SLOT || call == SFU_CALL_REGISTER)
 			return true;
 	}

@@ -24,7 +24,7 @@
 enum fast_end {
 	FAST_MISSED,	/* the row is not cached: sfu_section_add_row() reads it from .sframe */
 	FAST_OUTSIDE,	/* the caller is in another mapping, or in none: enter_outer() finds out */
-	FAST_OTHER,	/* row not packed, or a check or read fails: walk_slow() finds the caller */
+	FAST_OTHER,	/* row too large for a u64, or check or read fails: walk_slow() continues */
 	FAST_FULL,	/* no room in @ips for an address, or the instruction budget is spent */
 };
 

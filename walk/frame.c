@@ -122,7 +122,7 @@ static enum sfu_stop find_cfa(struct sfu_walk *walk, const struct sframe_row *ro
 		return stop;
 	/*
 	 * Refuses rows of glibc's setcontext() and longjmp(). Their CFA is the address of a buffer
-	 * of saved registers, and the return address is not stored below it.
+	 * of saved registers, which holds the return address. Frames store it below the CFA.
 	 */
 	if (row->cfa.how == SFRAME_RULE_REG && row->cfa.reg != SFU_ARCH_REG_SP &&
 	    row->cfa.reg != SFU_ARCH_REG_FP && !row->signal &&

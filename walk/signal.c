@@ -47,7 +47,7 @@ enum sfu_stop sfu_signal_step(struct sfu_walk *walk)
 	if (stop)
 		return stop;
 	walk->frame = caller;
-	/* The uretprobe trampoline and the uprobe page make system calls: signals may hit them. */
+	/* If the signal hit code that the kernel adds for uprobes, go on in the probed program. */
 	if (sfu_uprobe_is_used())
 		sfu_uprobe_leave(walk);
 	if (!sfu_walk_find_range(walk, walk->frame.ip)) {

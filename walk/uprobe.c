@@ -38,8 +38,9 @@ static bool find_pending(struct sfu_walk *walk, unsigned long cfa, unsigned long
 		    get_kernel_nofault(*entry, entry->next))
 			return false;
 		/*
-		 * The first match is right: after tail calls, all entries of a frame have the same
-		 * original address. Entries that longjmp() has abandoned are below SP: no match.
+		 * Compare the entry's stack address with @cfa. The first match is right: after tail
+		 * calls, all entries of a frame have the same original return address. Entries of
+		 * frames that longjmp() has left are below SP, and do not match.
 		 */
 		if (entry->stack + PUSHED_BY_CALL - cfa <= room)
 			return true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Reads user memory of current: stacks, code and mapped sections. If a page is absent, a read
- * fails, and causes no page fault. Only the fast path of walks reads user memory without this file.
+ * fails, and causes no page fault. Only walk/fast.c, the fast path of walks, has its own reads.
  */
 #include "compat.h"
 #include "sframe_arch.h"
@@ -49,7 +49,7 @@ absent:
  */
 int sfu_user_read(void *dst, unsigned long addr, size_t len)
 {
-	/* A KUnit test may replace this function in its own task, in which no samples are taken. */
+	/* In a KUnit test's task, this may take a lock. That is safe: no sample hits this task. */
 	KUNIT_STATIC_STUB_REDIRECT(sfu_user_read, dst, addr, len);
 	return sfu_user_read_now(dst, addr, len);
 }

@@ -24,7 +24,7 @@
 
 /* What x30 tells about the caller. The record is the frame record at FP. */
 enum link {
-	LINK_UNKNOWN,		/* x30 is unknown, in no code, or (in the ip's file) record's RA */
+	LINK_UNKNOWN,		/* x30 unknown, in no code, or equal to RA in the record at FP */
 	LINK_FROM_PLT,		/* the ip is in a PLT slot */
 	LINK_TO_OTHER_FILE,	/* x30 is in another file than ip; the record at FP may hold x30 */
 	LINK_TO_SAME_FILE,	/* x30 is in the ip's file, and is not the record's RA */

@@ -28,7 +28,7 @@ bool sfu_arch_calls_sigreturn(const struct pt_regs *regs)
 
 /*
  * rt_sigreturn() restores x0 to x30 in this order. Until it restores x8, x8 has the number of this
- * system call. So if x8 has another value, x0 to x8 are restored.
+ * system call. If a sample in this call finds another value in x8, x0 to x8 are restored: return 9.
  */
 unsigned int sfu_arch_nr_restored(const struct pt_regs *regs)
 {

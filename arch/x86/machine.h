@@ -65,8 +65,8 @@ static __always_inline unsigned long sfu_arch_ra_mask(void)
 static inline bool sfu_arch_is_child(const struct pt_regs *regs)
 {
 	/*
-	 * An interrupt may have overwritten orig_ax. Without FRED, cx == ip still shows that the
-	 * task has just made a system call: the syscall instruction sets cx to its return address.
+	 * An interrupt right after the system call overwrites orig_ax. Then cx == ip still shows
+	 * this call. Without FRED, the syscall instruction sets cx to its return address.
 	 */
 	return !regs->ax && (regs->cx == regs->ip || regs->orig_ax == __NR_clone ||
 			     regs->orig_ax == __NR_clone3);

@@ -132,7 +132,7 @@ static bool leave_page(struct sfu_walk *walk)
 	int pushed;
 	u32 freed;
 
-	/* The ip may be in the page that optimized uprobes call, e.g. for their deferred stacks. */
+	/* The ip may be in the uprobe page, e.g. if perf defers the stack of a uprobe event. */
 	pushed = read_page(walk, frame->ip, &freed);
 	if (pushed < 0)
 		return false;

@@ -139,14 +139,15 @@ struct sframe_wanted {
  *	marks the request that read() returned as answered, and changes no table
  * @section: pointer to a .sframe section for this code, as &sframe_load.section
  * @section_size: length of the section in bytes; 0: there is none
- * @section_addr: address in the process for which the section was made. Its offsets lead from there
- *	to functions, which must all be in the code
+ * @section_addr: address that the section would have in the process. The section gives functions
+ *	as offsets from its own address. All these functions must be in the code
  * @flags: 0
  * @message_size: size of the buffer @message in bytes
  * @message: pointer to a buffer for a text, or 0
- * @entry_start: address of a function that jumps to the code, if no instruction calls the code
- * @entry_size: length of this function in bytes; 0: there is none. If there is one, a return
- *	address that the table finds is accepted only if it follows a call of this function
+ * @entry_start: address of a function that jumps to the code, if no instruction calls the code.
+ *	The code then runs in the frame of this function
+ * @entry_size: length of this function in bytes; 0: there is none. If there is one, walks that use
+ *	the table accept a return address only if it follows a call of this function
  *
  * The new table replaces all tables of the process that overlap the code. Without a section, they
  * are only removed. This takes effect at the next scan of the process's mappings, which the next
