@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What each architecture provides, in the files of arch/ARCH/. A row is an SFrame unwind rule.
+ * The interface of the files in arch/ARCH/, equal for each architecture. Rows are SFrame rules.
  *
  *	machine.h	constants and inline functions, listed below
  *	code.c		recognises instructions: calls, PLT slots, prologues, epilogues

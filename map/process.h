@@ -97,7 +97,7 @@ struct sfu_request {
 	bool			is_closed;	/* process left the hash table: refuse requests */
 };
 
-/* What the module knows about one process (mm); or a spare entry, allocated in advance. */
+/* An entry of the hash table: the state of one process (mm). Spare entries have no process yet. */
 struct sfu_process {
 	union {
 		struct hlist_node	node;

@@ -27,7 +27,7 @@
 /* On x86, prologues are sought at each byte of JIT code, but only at each 16th byte of files. */
 #define JIT_PIECES	4	/* pieces of a file searched in the time of one piece of JIT code */
 
-/* Pages of JIT code that one scan reads. With half, twice as many scans are needed to read all. */
+/* Pages of JIT code that one scan reads. With half, reading all code takes twice the scans. */
 #define NR_PAGES	8U
 
 /*

@@ -45,7 +45,7 @@
 
 /*
  * read() tries to take mmap_lock of the process that a request names. If MAX_TRIES tries fail,
- * RETRY_MS ms apart, it removes the request. With half as many tries, more requests are lost.
+ * RETRY_MS ms apart, it removes the request. With half the tries, more requests are lost.
  */
 #define MAX_TRIES	8
 #define RETRY_MS	20
@@ -129,8 +129,8 @@ static kuid_t owner_of(const struct cred *cred)
 	if (ns == &init_user_ns)
 		return cred->uid;
 	/*
-	 * In user namespaces, one user may have thousands of UIDs. All of them count for the user
-	 * who has made the outermost namespace below the initial one.
+	 * In user namespaces, one user may have thousands of UIDs. All of them count for the owner
+	 * of the outermost namespace below the initial one.
 	 */
 	while (ns->parent != &init_user_ns)
 		ns = ns->parent;

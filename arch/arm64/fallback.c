@@ -22,7 +22,7 @@
 #include "walk/fallback.h"
 #include "walk/walk.h"
 
-/* What x30 tells about the caller. The record is the frame record at FP. */
+/* Where x30 leads, compared with the ip and with the frame record at FP ("record"). */
 enum link {
 	LINK_UNKNOWN,		/* x30 unknown, in no code, or equal to RA in the record at FP */
 	LINK_FROM_PLT,		/* the ip is in a PLT slot */

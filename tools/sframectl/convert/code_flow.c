@@ -38,7 +38,7 @@
 /* Entries of a table; a switch with more is not followed */
 #define ENTRIES_MAX	4096
 
-/* Small entries that may follow those of a table. Other data looks like small entries, too. */
+/* Limit of entries of 1 or 2 bytes without a comparison: other data looks like such entries. */
 #define SMALL_ENTRIES	16
 
 /* How often something is handed on along all paths of a function. It is seldom more than thrice. */
