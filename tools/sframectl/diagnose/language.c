@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "language.h"
+#include "process.h"
 #include "sframe_types.h"
 
 /* A program with more mappings is not read to its end: it may have any number of them. */
@@ -46,13 +47,12 @@ static const struct language *find(const char *file)
 const struct language *language_of(const char *pid)
 {
 	const struct language *found = NULL, *other;
-	char path[64], *line = NULL, *file;
+	char *line = NULL, *file;
 	size_t room = 0;
 	u32 i = 0;
 	FILE *maps;
 
-	snprintf(path, sizeof(path), "/proc/%s/maps", pid);
-	maps = fopen(path, "re");
+	maps = process_open_maps(pid);
 	while (maps && i++ < MAPPINGS_MAX && getline(&line, &room, maps) > 0) {
 		line[strcspn(line, "\n")] = 0;
 		file = strrchr(line, '/');

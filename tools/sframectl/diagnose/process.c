@@ -18,6 +18,7 @@
 
 #include "grow.h"
 #include "process.h"
+#include "target.h"
 
 static const char deleted[] = " (deleted)";
 
@@ -203,6 +204,27 @@ bool process_is_pid(const char *name)
 	return *name && !name[strspn(name, "0123456789")];
 }
 
+static pid_t thread_of(const char *pid)
+{
+	unsigned long number = strtoul(pid, NULL, 10);
+
+	return target_thread(number < INT_MAX ? number : INT_MAX);
+}
+
+/**
+ * process_open_maps - open the list of mappings of a process, even if its first thread has ended
+ * @pid: the PID, as digits
+ *
+ * Return: the file, or NULL with errno.
+ */
+FILE *process_open_maps(const char *pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%s/task/%d/maps", pid, thread_of(pid));
+	return fopen(path, "re");
+}
+
 /**
  * process_read - list the code of a process
  * @process: filled in
@@ -214,12 +236,10 @@ bool process_is_pid(const char *name)
 bool process_read(struct process *process, const char *pid)
 {
 	const char *error;
-	char path[64];
 	FILE *maps;
 
-	*process = (struct process){ .pid = pid };
-	snprintf(path, sizeof(path), "/proc/%s/maps", pid);
-	maps = fopen(path, "re");
+	*process = (struct process){ .pid = pid, .thread = thread_of(pid) };
+	maps = process_open_maps(pid);
 	/* A kernel that reports missing memory so early says ESRCH. */
 	if (!maps && errno != ESRCH) {
 		cannot_open_maps(process, errno);
@@ -249,13 +269,12 @@ bool process_read(struct process *process, const char *pid)
  */
 bool process_find(const char *pid, u64 addr, struct code *code)
 {
-	char path[64], *line = NULL, perms[5];
+	char *line = NULL, perms[5];
 	bool found = false;
 	size_t room = 0;
 	FILE *maps;
 
-	snprintf(path, sizeof(path), "/proc/%s/maps", pid);
-	maps = fopen(path, "re");
+	maps = process_open_maps(pid);
 	while (maps && !found && getline(&line, &room, maps) > 0)
 		found = parse_mapping(line, code, perms) && perms[2] == 'x' &&
 			addr >= code->start && addr < code->end;
@@ -352,12 +371,13 @@ static bool open_by_any_name(const struct process *process, struct code *code,
 	if (name && open_by_name(code, name, file))
 		return true;
 	for (; name; name = strchr(name + 1, '/')) {
-		snprintf(path, sizeof(path), "/proc/%s/root%s", process->pid, name);
+		snprintf(path, sizeof(path), "/proc/%s/task/%d/root%s", process->pid,
+			 process->thread, name);
 		if (open_by_name(code, path, file))
 			return true;
 	}
 	/* The program itself can be opened even if it has no name any more. */
-	snprintf(path, sizeof(path), "/proc/%s/exe", process->pid);
+	snprintf(path, sizeof(path), "/proc/%s/task/%d/exe", process->pid, process->thread);
 	return open_by_name(code, path, file);
 }
 
@@ -427,8 +447,8 @@ const char *process_open(struct process *process, struct code *code,
 	code->no_elf = !code->inode;
 	if (code->no_elf)
 		return NULL;
-	snprintf(path, sizeof(path), "/proc/%s/map_files/%" PRIx64 "-%" PRIx64,
-		 process->pid, code->start, code->end);
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64,
+		 process->thread, code->start, code->end);
 	if (!stat(path, &st)) {
 		code->no_elf = !S_ISREG(st.st_mode);
 		return code->no_elf ? NULL : open_mapping(process, code, path, file);

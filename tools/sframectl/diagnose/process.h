@@ -3,6 +3,9 @@
 #ifndef SFRAMECTL_PROCESS_H
 #define SFRAMECTL_PROCESS_H
 
+#include <stdio.h>
+#include <sys/types.h>
+
 #include "file.h"
 
 /**
@@ -32,6 +35,7 @@ struct code {
 /**
  * struct process - the code of a process
  * @pid: the PID, as digits
+ * @thread: a thread that has not ended; the others have no files in /proc
  * @readable: its mappings could be read
  * @error: the last error
  * @code: each file and each kind of memory once, by address
@@ -39,6 +43,7 @@ struct code {
  */
 struct process {
 	const char	*pid;
+	pid_t		thread;
 	bool		readable;
 	char		error[160];
 	struct code	*code;
@@ -46,6 +51,7 @@ struct process {
 };
 
 bool process_is_pid(const char *name);
+FILE *process_open_maps(const char *pid);
 bool process_read(struct process *process, const char *pid);
 bool process_identify(int fd, struct code *code);
 bool process_is_memory(const struct code *code);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Reads the memory of a process, and finds the ELF files and their symbols in it. */
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -46,9 +47,10 @@ static bool read_line(const char *line, struct mapping *mapping)
  * target_thread - find a thread of a process that has its memory
  * @pid: the process
  *
- * If the first thread has ended, /proc/PID/mem, maps and exe are empty, those of other threads not.
+ * If the first thread has ended, the mem, maps and exe of the process in /proc are empty, those of
+ * its other threads are not.
  *
- * Return: its TID; @pid if there is none.
+ * Return: its TID; @pid if there is none, or if it may not be read.
  */
 pid_t target_thread(pid_t pid)
 {
@@ -57,6 +59,9 @@ pid_t target_thread(pid_t pid)
 	char path[64], byte;
 	DIR *threads;
 
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	if (readlink(path, &byte, 1) == 1 || errno != ENOENT)
+		return pid;
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	threads = opendir(path);
 	while (threads && (entry = readdir(threads))) {

@@ -14,6 +14,7 @@ import re
 import shutil
 import signal
 import subprocess
+import threading
 import time
 import traceback
 
@@ -41,7 +42,21 @@ def map_code(path):
     os.close(fd)
 
 
+def end_first_thread():
+    """Lets the first thread of this process end where it would wait, and another one live on."""
+    threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
+    signal.pause = lambda: libc.syscall(93 if os.uname().machine == "aarch64" else 60, 0)
+
+
 keep = []
+
+
+def wait_for_zombie(pid):
+    state = ""
+    while state != "Z":
+        time.sleep(0.01)
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            state = file.read().rpartition(")")[2].split()[0]
 
 
 class Child:
@@ -190,6 +205,10 @@ def other_roots(cli, tmp, good):
         os.chroot(root)
         map_code("/inside")
 
+    def without_first_thread():
+        chrooted()
+        end_first_thread()
+
     def in_own_namespace():
         mount_tmpfs(root)
         shutil.copyfile(good, root / "mounted")
@@ -228,6 +247,10 @@ def other_roots(cli, tmp, good):
         with Child(chrooted) as pid:
             expect(cli, f"file in a chroot, user {user}", pid, user=user,
                    objects=(root / "inside",))
+        with Child(without_first_thread) as pid:
+            wait_for_zombie(pid)
+            expect(cli, f"process whose first thread has ended, user {user}", pid, user=user,
+                   objects=(root / "inside",))
         with Child(in_own_namespace) as pid:
             expect(cli, f"file in a mount namespace, user {user}", pid, user=user,
                    objects=("/elsewhere/mounted",))
@@ -241,7 +264,7 @@ def another_mapping(cli, tmp, good):
         with open(f"/proc/{pid}/maps", encoding="utf-8") as file:
             text = re.sub(rf" [0-9]+ +{mapped}$", f" 1 {listed}", file.read(), flags=re.MULTILINE)
         maps.write_text(text)
-        script = f'mount --bind {maps} /proc/{pid}/maps && exec "$0" check -p {pid}'
+        script = f'mount --bind {maps} /proc/{pid}/task/{pid}/maps && exec "$0" check -p {pid}'
         ran = subprocess.run(["unshare", "-m", "sh", "-c", script, cli.program],
                              capture_output=True, text=True, check=False)
         cli.end("another file at the same address", [] if ran.returncode == 1 and
@@ -249,23 +272,18 @@ def another_mapping(cli, tmp, good):
                 [str(ran.returncode), ran.stdout + ran.stderr])
 
 
-def is_zombie(pid):
-    with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
-        return file.read().rpartition(")")[2].split()[0] == "Z"
-
-
 def without_code(cli):
     """A zombie has no code, as a kernel thread has none."""
     pid = os.fork()
     if not pid:
         os._exit(0)
-    while not is_zombie(pid):
-        time.sleep(0.01)
+    wait_for_zombie(pid)
     cli("check zombie", "check", "-p", str(pid), status=1,
         err=f"process {pid}: has no code: it is a kernel thread, or has ended")
     cli("check --json zombie", "check", "--json", "-p", str(pid), status=1, err="has no code",
         as_json=lambda value: "has no code" in value["processes"][0]["error"])
     os.waitpid(pid, 0)
+    cli("check a number beyond all PIDs", "check", "-p", str(2 ** 32 + os.getpid()), status=1, err="no such process")
 
 
 def unreadable(cli):
@@ -281,7 +299,7 @@ def unreadable(cli):
                     [ran.stdout + ran.stderr])
 
         # Address 0 of a process cannot be read: EIO.
-        script = f'mount --bind /proc/{pid}/mem /proc/{pid}/maps && exec "$0" check -p {pid}'
+        script = f'mount --bind /proc/{pid}/mem /proc/{pid}/task/{pid}/maps && exec "$0" check -p {pid}'
         ran = subprocess.run(["unshare", "-m", "sh", "-c", script, cli.program],
                              capture_output=True, text=True, check=False)
         cli.end("mappings with a read error", [] if ran.returncode == 1 and

@@ -67,7 +67,7 @@ def processes(cli, tmp):
         maps = tmp / "odd-maps"
         maps.write_text("no mapping\n")
         cli.judge("check PID, odd mappings",
-                  run(cli.program, f"mount --bind {maps} /proc/{pid}/maps\nexec", "check", "-p", pid), status=1,
+                  run(cli.program, f"mount --bind {maps} /proc/{pid}/task/{pid}/maps\nexec", "check", "-p", pid), status=1,
                   err=f"process {pid}: the kernel's list of its mappings is not understood; report it$")
 
 
