@@ -30,7 +30,6 @@ struct pt_regs {
 #define TASK_SIZE_MAX		0x1000000000000ul
 #define ptrauth_user_pac_mask()	0x007f000000000000ul
 
-#define GENMASK_ULL(high, low)	((~0ull >> (63 - (high))) & (~0ull << (low)))
 typedef u64 phys_addr_t;
 #define virt_to_phys(ptr)	((phys_addr_t)(ptr))
 #define phys_to_ttbr(pa)	(pa)

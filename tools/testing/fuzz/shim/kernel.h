@@ -12,6 +12,9 @@
 
 #include "sframe_types.h"
 
+struct shrinker;
+struct shrink_control;
+
 #define __user
 #define __init
 #define __exit
