@@ -328,13 +328,14 @@ static void fallback_link_elsewhere(struct kunit *test)
 /* The return address is where the call left it: the stack pointer is verified. */
 static void fallback_in_plt(struct kunit *test)
 {
+	char want[64];
 	u32 i, off;
 
 	if (PUSHED_BY_CALL)
 		kunit_skip(test, "calls leave the return address in memory");
 	/* The call does not name the slot: it would prove the caller of any code. */
-	run_walk_steps(test, "fn c40 sp+16 u (c-8); fn c80 end; call c50 *; s8=c90; s20=0,b210;"
-		       "call b210 b0");
+	run_walk_steps(test, "fn c40 sp+16 u (c-8); fn c80 end; call c50 *; s8=c90; s18=c90;"
+		       "s20=0,b210; call b210 b0");
 	for (i = 0; i < ARRAY_SIZE(plt_cases); i++) {
 		const struct plt_case *c = &plt_cases[i];
 		u32 end = PLT_CODE;
@@ -343,14 +344,14 @@ static void fallback_in_plt(struct kunit *test)
 			end -= 4;
 		store_plt(test, c, bare(test, 0x400), slot_of(c, bare(test, 0x800)));
 		for (off = 0; off <= end; off += 4) {
-			bool is_in = c->jumps && off < end;
-
+			u32 sp = off < c->at ? 0 : c->pushes;
 			/* A slot that begins with other code has its end at the same place. */
-			if (!c->jumps && off >= c->at && c->at)
-				is_in = off < end;
+			bool is_in = off < end && (c->jumps || (c->at && off >= c->at));
+
+			if (is_in)
+				sprintf(want, "c50@%x c90@%x complete", sp, sp + 16);
 			run_walk_steps(test, "at b%x s0 s20; B=signed c50; walk b%x@0 %s",
-				       0x400 + off, 0x400 + off,
-				       is_in ? "c50@0 c90@10 complete" : "nodata");
+				       0x400 + off, 0x400 + off, is_in ? want : "nodata");
 		}
 	}
 }

@@ -44,8 +44,8 @@ struct call_case {
 };
 
 /*
- * A PLT slot. The code at @at names the word that holds the target, if the slot jumps. Some slots
- * can only name the first word of a page (@names_page).
+ * A PLT slot, or a head that pushes @pushes bytes before @at. The code at @at names the word that
+ * holds the target, if it jumps. @names_page: it can only name the first word of a page.
  */
 struct plt_case {
 	const char	*name;
@@ -56,6 +56,7 @@ struct plt_case {
 	u8		at;
 	bool		jumps;
 	bool		names_page;
+	u8		pushes;
 };
 
 #define SAMPLED_CODE	40	/* bytes */

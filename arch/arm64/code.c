@@ -44,6 +44,7 @@
 #define RET			INSN(0xffffffff, 0xd65f03c0)
 #define RETAA			INSN(0xfffffbff, 0xd65f0bff)	/* or retab */
 #define SET_X29			INSN(0xffc003ff, 0x910003fd)
+#define STP_PLT_HEAD		INSN(0xffffffff, 0xa9bf7bf0)	/* stp x16, x30, [sp, #-16]! */
 #define STP_RECORD		INSN(0xffe07fff, 0xa9a07bfd)	/* stp x29, x30, [sp, #-any]! */
 #define STP_RECORD_16		INSN(0xffffffff, 0xa9bf7bfd)
 #define STP_RECORD_32		INSN(0xffffffff, 0xa9be7bfd)
@@ -103,20 +104,21 @@ enum sfu_call sfu_arch_read_call(struct sfu_walk *walk, unsigned long ra, unsign
 
 /* ---- PLT slots ---- */
 
-#define PLT_BYTES	24	/* longest PLT slot in bytes: with bti, autia1716 (-z pac-plt) */
+#define PLT_BYTES	24	/* bytes of the longest slot (bti, autia1716), or head (bti, stp) */
 
 /*
- * Decodes the PLT slot @code at @addr: [bti c;] adrp; ldr; add; [autia1716;] br. Sets @slot to the
- * address of the word that holds its target. Returns the length in bytes up to the end of br; 0 for
- * other code.
+ * Decodes the PLT slot @code at @addr: [bti c;] adrp; ldr; add; [autia1716;] br. Or the head of the
+ * PLT, which has stp before adrp. Sets @slot to the address of the word that holds its target.
+ * Returns the length in bytes up to the end of br; 0 for other code.
  */
 static unsigned int decode_plt(const u8 *code, unsigned long addr, unsigned long *slot)
 {
-	unsigned int i = is(insn_at(code), BTI_C) ? 4 : 0, jump = i + 12;
+	unsigned int bti = is(insn_at(code), BTI_C) ? 4 : 0;
+	unsigned int i = is(insn_at(code + bti), STP_PLT_HEAD) ? bti + 4 : bti, jump = i + 12;
 	u32 adrp = insn_at(code + i), ldr = insn_at(code + i + 4), add = insn_at(code + i + 8);
 	u64 pages = (adrp >> 3 & 0x1ffffc) | (adrp >> 29 & 3);
 
-	if (is(insn_at(code + jump), AUTIA1716))
+	if (i < 8 && is(insn_at(code + jump), AUTIA1716))
 		jump += 4;
 	/* For an add of 0, binutils 2.46 writes nop. */
 	if (!is(adrp, ADRP_X16) || !is(ldr, LDR_X17_X16) ||
@@ -139,7 +141,7 @@ bool sfu_arch_read_plt(struct sfu_walk *walk, unsigned long addr, unsigned long 
 	return true;
 }
 
-bool sfu_arm64_is_in_plt(struct sfu_walk *walk, unsigned long ip)
+bool sfu_arm64_is_in_plt(struct sfu_walk *walk, unsigned long ip, unsigned long *sp)
 {
 	unsigned long slot, addr = ip - PLT_BYTES;
 	u8 code[2 * PLT_BYTES];
@@ -147,9 +149,13 @@ bool sfu_arm64_is_in_plt(struct sfu_walk *walk, unsigned long ip)
 
 	if (!sfu_walk_read_code(walk, code, addr, sizeof(code)))
 		return false;
-	for (off = 0; off <= PLT_BYTES; off += 4)
-		if (off + decode_plt(code + off, addr + off, &slot) > PLT_BYTES)
-			return true;
+	for (off = 0; off <= PLT_BYTES; off += 4) {
+		if (off + decode_plt(code + off, addr + off, &slot) <= PLT_BYTES)
+			continue;
+		for (; off < PLT_BYTES; off += 4)
+			*sp += is(insn_at(code + off), STP_PLT_HEAD) ? 16 : 0;
+		return true;
+	}
 	return false;
 }
 

@@ -7,7 +7,7 @@
  * x30 is known if a sample or a signal has interrupted the frame. It is taken for the return
  * address if it follows a call (or is the sigreturn stub), and one of these holds:
  *
- *	- The ip is in a PLT slot, which has no frame. There, the record at FP is not tried.
+ *	- The ip is in a PLT: a slot has no frame, the head pushes 16 bytes. FP is not tried then.
  *	- x30 is in another file than the ip. If the function had made a call, x30 would be in
  *	  the function's file.
  *	- The call before x30 enters the present function, see is_entered_by_link().
@@ -25,7 +25,7 @@
 /* Where x30 leads, compared with the ip and with the frame record at FP ("record"). */
 enum link {
 	LINK_UNKNOWN,		/* x30 unknown, in no code, or equal to RA in the record at FP */
-	LINK_FROM_PLT,		/* the ip is in a PLT slot */
+	LINK_FROM_PLT,		/* the ip is in a PLT slot, or in the head of a PLT */
 	LINK_TO_OTHER_FILE,	/* x30 is in another file than ip; the record at FP may hold x30 */
 	LINK_TO_SAME_FILE,	/* x30 is in the ip's file, and is not the record's RA */
 };
@@ -36,10 +36,8 @@ static enum link classify_link(struct sfu_walk *walk, const struct sfu_frame *li
 {
 	const struct sfu_range *here, *there;
 
-	if (!linked->ip)
-		return LINK_UNKNOWN;
 	here = sfu_walk_find_range(walk, walk->frame.ip);
-	there = sfu_walk_range_of(walk, linked);
+	there = linked->ip ? sfu_walk_range_of(walk, linked) : NULL;
 	if (!there)
 		return LINK_UNKNOWN;
 	if (here && there->vma.file != here->vma.file)
@@ -69,7 +67,7 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller)
 			return stop;
 		linked.ip = sfu_arch_strip_ra(linked.ip);
 	}
-	if (!linked.ip || !sfu_arm64_is_in_plt(walk, walk->frame.ip)) {
+	if (!linked.ip || !sfu_arm64_is_in_plt(walk, walk->frame.ip, &linked.sp)) {
 		if (!sfu_record_find(walk, &by_fp))
 			by_fp.ip = 0;
 		link = classify_link(walk, &linked, &by_fp);

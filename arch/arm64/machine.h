@@ -103,8 +103,8 @@ static __always_inline bool sfu_arch_follows_call(const u8 *ra)
 
 struct sfu_walk;
 
-/* Returns true if @ip is in a PLT slot, for which linkers write no SFrame rows. */
-bool sfu_arm64_is_in_plt(struct sfu_walk *walk, unsigned long ip);
+/* Returns true if @ip is in a PLT: linkers write no rows. Adds to @sp the bytes that it pushed. */
+bool sfu_arm64_is_in_plt(struct sfu_walk *walk, unsigned long ip, unsigned long *sp);
 
 /* Returns true if the instructions from @func to @ip, at most 15, change neither x30 nor SP. */
 bool sfu_arm64_keeps_link(struct sfu_walk *walk, unsigned long func, unsigned long ip);
