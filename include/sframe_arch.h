@@ -21,18 +21,16 @@
  *	SFU_ARCH_SIGRETURN_CALL		offset of the system call instruction in this stub
  *	SFU_ARCH_SIGCONTEXT_OFFSET	bytes from SP to struct sigcontext, while this stub runs
  *	SFU_ARCH_SIGCONTEXT_IP		index of the saved ip in struct sigcontext, in words
- *	SFU_ARCH_TRAMPOLINE_PUSHES	bytes that the uretprobe trampoline pushes in all
+ *	SFU_ARCH_TRAMPOLINE_PUSHES	bytes by which the uretprobe trampoline lowers SP at most
  *	sfu_arch_unwindable()		true if @regs are of 64-bit user code
  *	sfu_arch_has_user_memory()	true if the processor uses the page table of current; false
  *					in a task switch, when user addresses lead elsewhere
- *	sfu_arch_mask_user()		returns a user address unchanged; for any other, one that
- *					user_access_begin() refuses. If the processor mispredicts
- *					this check, a read still reaches no kernel memory
+ *	sfu_arch_mask_user()		returns the address to read: a user address as it is. For
+ *					others, user_access_begin() refuses the result, and
+ *					speculation past this check reads no kernel memory (Spectre)
  *	sfu_arch_ra_mask()		address bits of a stored return address; the other bits are
  *					a pointer authentication code
- *	sfu_arch_is_child()		true if @regs look like a new task's, right after clone().
- *					Another task may look the same. No harm: libc tests the same
- *					register, so that task takes a new task's branch, too
+ *	sfu_arch_is_child()		true if @regs look like a new task's: clone() returned 0
  *	sfu_arch_is_stub()		true if @code is the rt_sigreturn stub
  *	sfu_arch_follows_call()		true if @ra, in a copy of code, follows a call instruction
  *
@@ -108,9 +106,11 @@ bool sfu_arch_read_plt(struct sfu_walk *walk, unsigned long addr, unsigned long 
 bool sfu_arch_read_row(struct sfu_walk *walk, struct sframe_row *row);
 
 /*
- * After the system call in libc's clone(), only the new task takes the branch to its own code. Rows
- * describe its stack only from the target of this branch on. If @ip is right after this system
- * call, returns the bytes from @ip to the target; else 0.
+ * libc's clone() makes a system call, which returns 0 only in the new task. If the result is 0,
+ * libc branches. Rows before the target of this branch describe the parent's stack, and are wrong
+ * for the new task. So a walk begins at the target. If @ip is right after this system call, returns
+ * the bytes from @ip to the target; else 0. sfu_arch_is_child() may be true for an old task, too.
+ * This does no harm: the result register is 0, so libc takes the branch in this task, too.
  */
 unsigned long sfu_arch_child_branch(struct sfu_walk *walk, unsigned long ip);
 
@@ -157,7 +157,8 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller)
 /*
  * On x86, finds the caller of glibc's _dl_runtime_resolve(), which binds a function at its first
  * call. Searches the stack for the return address of a call that enters an unbound PLT slot.
- * Returns false if there is none, or @row is of other code.
+ * @row is the row at the frame's ip. Returns false if it is not a row of _dl_runtime_resolve(), or
+ * no such return address is found.
  */
 bool sfu_arch_find_binding(struct sfu_walk *walk, const struct sframe_row *row,
 			   struct sfu_frame *caller);

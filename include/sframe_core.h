@@ -44,9 +44,9 @@ static __always_inline int sframe_unsupported(struct sframe_reader *rd, enum sfr
 }
 
 /* Estimated costs in instructions: a look-up subtracts them from &sframe_reader.budget. */
-#define SFRAME_FIND_COST	768	/* binary search in 2^32 functions */
+#define SFRAME_FIND_COST	768	/* find a function by binary search: at most 32 steps */
 #define SFRAME_ROW_COST		24
-#define SFRAME_ENTRY_COST	40	/* a function (FDE) without the pc */
+#define SFRAME_ENTRY_COST	40	/* read a function (FDE) that does not have the pc */
 #define SFRAME_FAULT_COST	1000
 
 /* Subtracts @cost from @rd->budget. If less is left, sets it to 0, and returns -E2BIG. */
@@ -117,7 +117,8 @@ struct sframe_row {
 	struct sframe_rule cfa;
 	struct sframe_rule ra;
 	struct sframe_rule fp;
-	u64	func;		/* function's address; 0 from compiled tables, which share rows */
+	/* Address of the function; 0 in a compiled table, where functions share equal rows. */
+	u64	func;
 	u32	start;		/* offset of the row's code in the function or PLT slot, in bytes */
 	bool	outermost;	/* outermost frame: it has no caller, so no return address */
 	/* The kernel made the frame to deliver a signal, and has saved the caller's registers. */

@@ -13,7 +13,10 @@
 static inline bool sframe_tells_changes(unsigned long magic)
 {
 	switch (magic) {
-	/* These are read-only, or only the kernel sets their ctimes, to the present time. */
+	/*
+	 * These file systems are read-only, or only the kernel sets ctime, to the present time. So
+	 * a changed file does not get its old ctime again, unless the clock is set back.
+	 */
 	case BTRFS_SUPER_MAGIC:
 	case EROFS_SUPER_MAGIC_V1:
 	case EXT4_SUPER_MAGIC:		/* ext2, ext3 and ext4 share this magic */

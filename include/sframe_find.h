@@ -9,8 +9,8 @@
  * bounds of the header after it is read, and only the checked value is used.
  *
  * Spectre: no address is masked. After a mispredicted check,
- * - the search for a function reads only the FDE table, or the header before it;
- * - reads of rows end a few rows after the section;
+ * - the search for a function moves by whole FDEs, so it reads the FDE table or bytes next to it;
+ * - reads of rows go at most some 8 GiB above the section, because its offsets have 32 bits;
  * - bit fields of info words are too small to index beyond an array of the decoder.
  */
 #ifndef SFRAME_FIND_H
@@ -139,7 +139,7 @@ static __always_inline int sframe_search(const struct sframe_reading *from, u64 
 	u64 size = sframe_entry_size(from->hdr, is_v3), left = from->hdr->num_fdes;
 	u64 found = from->hdr->fde_addr, addr, start, starts = 0;
 
-	/* Even a mispredicted comparison halves the FDEs left: all reads stay in the table. */
+	/* Spectre: a mispredicted comparison takes the wrong half. Both halves are in the table. */
 	while (left > 1) {
 		u64 half = left / 2;
 
@@ -265,7 +265,8 @@ static __always_inline int sframe_find_raw(const struct sframe_reading *from,
 {
 	u64 addr = from->hdr->fre_addr + fde->fre_off;
 	u64 end = from->hdr->fre_addr + from->hdr->fre_len;
-	u64 last = end - addr_size - 1;	/* highest row address: start and info end at @end */
+	/* No row can begin above @last: its start offset and info byte would not end by @end. */
+	u64 last = end - addr_size - 1;
 	u64 start, info, found = 0, found_info = 0, least = 0;
 	/* Use a pointer: for array indices, UBSAN adds function calls. No call is allowed here. */
 	const u16 *size_of = sframe_words_sizes;
@@ -286,7 +287,7 @@ static __always_inline int sframe_find_raw(const struct sframe_reading *from,
 			goto malformed_row;
 		}
 		size = size_of[SFRAME_FRE_SIZE_INDEX(info)];
-		/* To save time, test after the loop for SFRAME_NO_SIZE: no valid word size. */
+		/* @size is SFRAME_NO_SIZE if invalid. To save time, test for it after the loop. */
 		sizes |= size;
 		addr += addr_size + 1 + size;
 		if (start > off)

@@ -120,7 +120,7 @@ static unsigned int decode_plt(const u8 *code, unsigned long addr, unsigned long
 
 	if (i < 8 && is(insn_at(code + jump), AUTIA1716))
 		jump += 4;
-	/* For an add of 0, binutils 2.46 writes nop. */
+	/* If the PLT slot's add would add 0, binutils 2.46 writes nop in place of add. */
 	if (!is(adrp, ADRP_X16) || !is(ldr, LDR_X17_X16) ||
 	    !(is(add, ADD_X16) || (is(add, NOP) && !(ldr & 0x3ffc00))) ||
 	    !is(insn_at(code + jump), BR_X17))
@@ -163,7 +163,7 @@ bool sfu_arm64_is_in_plt(struct sfu_walk *walk, unsigned long ip, unsigned long 
 
 #define TEXT_AFTER	36	/* bytes that are read to recognise the prologue of a function */
 
-/* Returns false for stp x29, x30 (a frame record) and stp x16, x30 (in the head of a PLT). */
+/* True if @insn stores x30 on the stack; false for stp x29, x30 (record), stp x16, x30 (PLT). */
 static bool stores_x30(u32 insn)
 {
 	u32 first = insn & 0x1f, second = insn >> 10 & 0x1f;
@@ -273,7 +273,7 @@ static bool may_change_sp_or_link(u32 insn)
 		return false;		/* b, b.cond, cbz, tbz, ret keep x30, SP */
 	if ((insn & 0xffffff3f) == 0xd503241f || (insn & 0xfffff0ff) == 0xd50330bf)
 		return false;			/* bti, dmb */
-	/* Any other branch or system instruction counts as a change; mrs only if it sets x30. */
+	/* Any other branch or system instruction counts as a change; mrs only if it loads x30. */
 	if ((insn & 0x1c000000) == 0x14000000)
 		return (insn & 0xfff00000) != 0xd5300000 || rd == 30;
 	/* A load or store may change x30 as its operand, or SP as its base register. */
@@ -333,30 +333,34 @@ static const struct {
 	{ SFU_START_THREAD, 12, { SVC, LDP_X1_X0, BLR_X1, BL } },
 	/* A goroutine's function returns to bl in goexit(): mov x0, x0; bl; zeros (padding) */
 	{ SFU_START_THREAD, 4, { MOV_X0_X0, BL, ZERO } },
-	/* A Boost fiber's function returns to mov in make_fcontext(): ret; mov x0, #0; bl _exit */
+	/* A Boost fiber returns to code after make_fcontext()'s own ret: mov x0, #0; bl _exit */
 	{ SFU_START_THREAD, 4, { RET, MOV_X0_0, BL } },
 };
 
-/* Returns true if a thread's function returns to @insn, at @ra, in start_thread() of glibc. */
+/*
+ * Returns true if @ra, the address of @insn, is in glibc's start_thread(), right after its call of
+ * the thread's function. Then start_thread() stores the function's result, and makes three calls.
+ * For POSIX threads, the call may be elsewhere in it: then a branch b leads from @ra to the store.
+ */
 static bool exits_thread(struct sfu_walk *walk, u32 insn, unsigned long ra)
 {
 	u8 after[36];
 	const u8 *code = after;
 
-	/* Skip what start_thread() may run before it stores the thread's result by str x0. */
-	if (insn == 0x93407c00)			/* C11 threads return int: sxtw x0, w0 runs first */
+	if (insn == 0x93407c00)			/* sxtw x0, w0 extends a C11 thread's int result */
 		ra += 4;
-	else if (is(insn, B))			/* POSIX threads: may branch to code with str x0 */
+	else if (is(insn, B))
 		ra += 4 * sign_extend64(insn, 25);
 	if (!sfu_walk_read_code(walk, after, ra, sizeof(after)))
 		return false;
-	/* Up to two instructions compute x1. Then str x0, [x1, #n] stores the thread's result. */
+	/* Before str x0, [x1, #n] stores the result, up to two instructions set x1: skip them. */
 	while (code < after + 8 && (is(insn_at(code), FIND_X1_BY_X29) ||
 				    is(insn_at(code), FIND_X1_BY_X1)))
 		code += 4;
 	/*
-	 * After str x0 come three calls. In static programs, adrp; ldr; cbz may skip the first. A
-	 * nop replaces that call if the function that it calls is not linked in.
+	 * Next, start_thread() makes three calls, the first of __call_tls_dtors(). A static program
+	 * may lack this function. So there, adrp; ldr; cbz first test its address, and skip the
+	 * call if it is 0. For a missing function, the linker has replaced the skipped bl by nop.
 	 */
 	return MATCHES(code, STR_X0_X1, BL, BL, BL) ||
 	       (MATCHES(code, STR_X0_X1, ANY, ANY, CBZ_2) &&

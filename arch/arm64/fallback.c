@@ -16,21 +16,23 @@
  *
  *	- The code at the ip keeps frame pointers.
  *	- The call before the record's return address enters a function without a row, in the
- *	  file of the ip. This is no proof if x30 may be the real return address.
+ *	  file of the ip: this may be the present function. This is not enough if x30 points to
+ *	  another file or to code with a row: x30 may be the real return address, and the record
+ *	  of an outer function without a row in the ip's file. Then callers would be skipped.
  */
 #include "sframe_arch.h"
 #include "walk/fallback.h"
 #include "walk/walk.h"
 
-/* Where x30 leads, compared with the ip and with the frame record at FP ("record"). */
+/* Where x30 points, compared with the ip and with the RA in the record at FP ("record's RA"). */
 enum link {
-	LINK_UNKNOWN,		/* x30 unknown, in no code, or equal to RA in the record at FP */
+	LINK_UNKNOWN,		/* unknown, in no code, or in the ip's file and the record's RA */
 	LINK_FROM_PLT,		/* the ip is in a PLT slot, or in the head of a PLT */
-	LINK_TO_OTHER_FILE,	/* x30 is in another file than ip; the record at FP may hold x30 */
-	LINK_TO_SAME_FILE,	/* x30 is in the ip's file, and is not the record's RA */
+	LINK_TO_OTHER_FILE,	/* in another file than the ip; the record's RA may be equal */
+	LINK_TO_SAME_FILE,	/* in the ip's file, not the record's RA: may be of an old call */
 };
 
-/* Finds out where x30 (@linked->ip; 0: unknown) leads. @by_fp->ip: RA in the record at FP, or 0. */
+/* Classifies x30 (@linked->ip; 0: unknown). @by_fp->ip is the RA in the record at FP, or 0. */
 static enum link classify_link(struct sfu_walk *walk, const struct sfu_frame *linked,
 			       const struct sfu_frame *by_fp)
 {
@@ -78,15 +80,20 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller)
 	    (link != LINK_TO_SAME_FILE || is_entered_by_link(walk, &linked))) {
 		/* A record at FP that holds x30 is this frame's: it gives the caller's SP, FP. */
 		*caller = by_fp.ip == linked.ip ? by_fp : linked;
-		/* x30 in another file tells nothing of SP, which the function may have lowered. */
+		/*
+		 * @linked.sp is the present SP. It is also the caller's SP if the function has not
+		 * changed SP. This is certain in a PLT slot and after is_entered_by_link(). Where
+		 * x30 only points into another file, it is not: mark SP as unverified.
+		 */
 		caller->sp_unverified = link == LINK_TO_OTHER_FILE;
 		return SFU_STOP_NONE;
 	}
 	if (!by_fp.ip)
 		return SFU_STOP_NODATA;
 	/*
-	 * If x30 is in another file, or in code with a row, it may be the real return address. Then
-	 * the record at FP may be an outer frame's, and the call before its RA proves nothing.
+	 * If the present function has made a call, x30 points into this function: to code without a
+	 * row, in its file. If x30 points elsewhere, it may be the real return address. Then the
+	 * record at FP may be an outer function's, so sfu_record_is_proved() proves nothing.
 	 */
 	may_be_proved = link == LINK_UNKNOWN ||
 			(link == LINK_TO_SAME_FILE &&
@@ -100,7 +107,7 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller)
 	return SFU_STOP_NONE;
 }
 
-/* Not needed on arm64: rows of _dl_runtime_resolve() find the CFA by SP, which is always known. */
+/* Only x86 needs this: there, rows of _dl_runtime_resolve() need rbx. Here, they need only SP. */
 bool sfu_arch_find_binding(struct sfu_walk *walk, const struct sframe_row *row,
 			   struct sfu_frame *caller)
 {

@@ -83,7 +83,10 @@ static __always_inline unsigned long sfu_arch_ra_mask(void)
 
 static inline bool sfu_arch_is_child(const struct pt_regs *regs)
 {
-	/* In clone() with argument x0 = 0, parent and child look alike: false for both there. */
+	/*
+	 * In a new task, x0 is 0: the result of clone(). While a parent is in this system call, x0
+	 * may still be its first argument (orig_x0). If that is 0, too, return false for both.
+	 */
 	return !regs->regs[0] && (regs->regs[8] == __NR_clone || regs->regs[8] == __NR_clone3) &&
 	       (regs->syscallno == NO_SYSCALL || regs->orig_x0);
 }

@@ -22,6 +22,6 @@ bool sfu_arch_is_trampoline(struct sfu_walk *walk, unsigned int *pops)
 	unsigned int off = offset_in_page(walk->frame.ip);
 
 	*pops = 0;
-	/* If a probed function's ret led here, x30 is this address; after a call, another one. */
+	/* A ret to the trampoline leaves its address in x30. If x30 differs, this is other code. */
 	return regs && off < 4 && regs->regs[30] == walk->frame.ip - off;
 }

@@ -159,7 +159,7 @@ PATTERNS(go_checks,
 	 PATTERN(0, 0x49, 0x3b, 0x66, 0x10, 0x76, ANY),
 	 PATTERN(0, 0x49, 0x3b, 0x66, 0x10, 0x0f, 0x86, ANY4));
 
-/* Returns true if @byte may end ret, nop, int3 or a long nop: a function may begin after it. */
+/* Returns true if @byte may end ret, nop, int3 or a long nop: a function may begin after these. */
 static bool ends_function(u8 byte)
 {
 	return byte == 0xc3 || byte == 0x90 || byte == BREAKPOINT || byte == 0x00;
@@ -209,14 +209,17 @@ static bool jit_ends_function(const u8 *code)
 		 PATTERN(8, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00));
 
 	/*
-	 * A byte 0 before @code counts only if it ends a long nop, as padding. In OpenJDK's
-	 * interpreter, it may also end a jump. Code after this jump aligns the stack, which looks
-	 * like a prologue.
+	 * A byte 0 before @code counts only if it ends a long nop, which is padding. In OpenJDK's
+	 * interpreter, a byte 0 may also end a jump. The code after this jump aligns the stack,
+	 * which looks like a prologue, but no function begins there.
 	 */
 	return code[-1] ? ends_function(code[-1]) : match_any(code, nops);
 }
 
-/* JIT functions begin at any address: only sequences rare inside functions count as prologues. */
+/*
+ * JIT functions may begin at any byte: each byte is tested, although most are inside functions.
+ * So only sequences that are rare inside functions count as prologues.
+ */
 static enum sframe_prologue jit_start(const u8 *code, bool is_aligned)
 {
 	/* OpenJDK makes room, then stores rbp: sub $n,%rsp; mov %rbp,disp(%rsp) */
@@ -230,7 +233,7 @@ static enum sframe_prologue jit_start(const u8 *code, bool is_aligned)
 		return sets_rbp(code + bytes) ? SFRAME_PROLOGUE_FP : SFRAME_PROLOGUE_OTHER;
 	if (code[0] == PUSH_RBP && sets_rbp(code + 1))
 		return SFRAME_PROLOGUE_FP;
-	/* OpenJDK's push %rbp; sub $n,%rsp sets no frame pointer. (0x41 0x55 is push %r13.) */
+	/* OpenJDK: push %rbp; sub $n,%rsp sets no FP. After 0x41, 0x55 is push %r13 instead. */
 	if (code[0] == PUSH_RBP && match_any(code + 1, makes_room) && code[-1] != 0x41)
 		return SFRAME_PROLOGUE_OTHER;
 	return is_aligned && jit_ends_function(code) && text_start(code) == SFRAME_PROLOGUE_OTHER ?
@@ -242,7 +245,7 @@ void sframe_count_prologues(struct sframe_prologues *starts, const u8 *text, siz
 {
 	size_t i;
 
-	/* Skips the first TEXT_STEP bytes of @text: bytes before a prologue are tested, too. */
+	/* Skips the first TEXT_STEP bytes of @text: a test also reads bytes before its address. */
 	for (i = TEXT_STEP; i + TEXT_AFTER <= len; i += is_jit ? 1 : TEXT_STEP)
 		sframe_prologues_add(starts, is_jit ? jit_start(text + i, i % TEXT_STEP == 0) :
 						   text_start(text + i));
@@ -272,8 +275,8 @@ static u8 first_byte(const u8 *code, unsigned int off)
 	if (MATCHES(code, 0, ANY, 0x3b, 0x66, 0x10))	/* Go: cmp 0x10(%r14),%rsp */
 		return 0x49;
 	/*
-	 * Breakpoints may also be padding between functions. This one replaces push %rbp if the ip
-	 * is at it (@off is 0), or if mov %rsp,%rbp follows.
+	 * This int3 is padding between functions, or a uprobe's in place of push %rbp. It is a
+	 * uprobe's if mov %rsp,%rbp follows, or if the ip is at it (@off is 0): padding never runs.
 	 */
 	return !off || sets_rbp(code + 1) ? PUSH_RBP : code[0];
 }
@@ -305,9 +308,9 @@ PATTERNS(add_rsp,
 	 PATTERN(0, 0x48, 0x83, 0xc4, ANY),
 	 PATTERN(0, 0x48, 0x81, 0xc4, ANY4));
 
-/* Limits of an epilogue: pops (functions save up to six registers), bytes freed before them. */
-#define MAX_POPS	7
-#define MAX_ROOM	0x10000
+/* Code beyond these limits does not count as epilogue. Functions save at most six registers. */
+#define MAX_POPS	7	/* pop instructions before ret */
+#define MAX_ROOM	0x10000	/* bytes of stack that add $n,%rsp frees before the pops */
 
 #define POP_RSP		0x5c
 #define POP_RBP		0x5d
@@ -400,7 +403,7 @@ static const struct {
 	/* _start calls __libc_start_main, directly or by a word at disp(%rip). Then comes hlt. */
 	{ SFU_START_ENTRY, PATTERN(6, 0xff, 0x15, ANY4, 0xf4) },
 	{ SFU_START_ENTRY, PATTERN(5, 0xe8, ANY4, 0xf4) },
-	/* A goroutine's function returns to call in goexit(): int3 (padding); nop; call; nop */
+	/* Go's goexit(): int3 (padding); nop; call; nop. A goroutine returns to the call itself. */
 	{ SFU_START_THREAD, PATTERN(2, 0xcc, 0x90, 0xe8, ANY4, 0x90) },
 	/*
 	 * Code in Boost's make_fcontext() runs a fiber's function: push %rbp; jmp *%rbx; [endbr64;]
@@ -411,12 +414,16 @@ static const struct {
 	  PATTERN(3, 0x55, 0xff, 0xe3, 0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x31, 0xff, 0xe8) },
 };
 
-/* start_thread() of glibc: mov %rax,%fs:disp stores the thread's result, then come three calls. */
+/*
+ * start_thread() of glibc calls the thread's function. Then mov %rax,%fs:disp stores its result in
+ * the thread descriptor, and three calls follow. No disp < 0 matches: the descriptor begins at the
+ * base of %fs, and thread-local variables of programs are below it. Before mov, cltq may extend a
+ * C11 thread's result, which is an int. For a POSIX thread, jmp may lead to the mov. In static
+ * programs, cmpq $0,disp(%rip); je may precede the first of the three calls, and skip it.
+ */
 PATTERNS(thread_exits,
-	 /* disp > 0: mov %rax,%fs:disp must write the thread descriptor, not thread-local data. */
 	 PATTERN(0, 0x64, 0x48, 0x89, 0x04, 0x25, ANY, ANY, 0x00, 0x00,
 		 0xe8, ANY4, 0xe8, ANY4, 0xe8),
-	 /* In static programs, cmpq $0,disp(%rip); je after mov may skip the first call. */
 	 PATTERN(0, 0x64, 0x48, 0x89, 0x04, 0x25, ANY, ANY, 0x00, 0x00,
 		 0x48, 0x83, 0x3d, ANY4, 0x00, 0x74, 0x05, 0xe8, ANY4, 0xe8, ANY4, 0xe8));
 
@@ -424,9 +431,9 @@ static bool exits_thread(struct sfu_walk *walk, const u8 *code, unsigned long ra
 {
 	u8 after[30];
 
-	if (code[0] == 0x48 && code[1] == 0x98)	/* C11 threads: cltq precedes mov %rax,%fs:disp */
+	if (code[0] == 0x48 && code[1] == 0x98)	/* cltq after call of a C11 thread's function */
 		ra += 2;
-	else if (code[0] == 0xe9)		/* POSIX threads: may jump to mov %rax,%fs:disp */
+	else if (code[0] == 0xe9)
 		ra += 5 + read_s32(code + 1);
 	return sfu_walk_read_code(walk, after, ra, sizeof(after)) && match_any(after, thread_exits);
 }
@@ -461,10 +468,13 @@ enum sfu_start sfu_arch_read_start(struct sfu_walk *walk)
 	enum sfu_start start = read_start(walk, frame->ip, &calls_cxx);
 	unsigned long ra;
 
-	/* The function in libstdc++ has pushed two registers, and aligned SP: RA is at SP + 24. */
+	/*
+	 * The code looks like the function of libstdc++ that runs a std::thread. Other functions
+	 * may look so, too. So accept it only if it was called by libc's code that starts threads.
+	 * The function's return address @ra is at SP + 24, above two saved registers and 8 bytes.
+	 */
 	if (!calls_cxx || sfu_walk_read_word(walk, frame->sp + 24, &ra))
 		return start;
-	/* Not only libstdc++ calls like this: @ra must be in libc's code that starts threads. */
 	start = read_start(walk, ra, &is_nested);
 	return start == SFU_START_THREAD ? start : SFU_START_NONE;
 }

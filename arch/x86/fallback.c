@@ -30,8 +30,8 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller)
 #define REG_BX			3	/* DWARF number */
 #define BINDING_CFA		32	/* the CFA of _dl_runtime_resolve() is rbx + this number */
 
-/* With AVX-512, _dl_runtime_resolve() saves 2752 bytes below the index that a PLT slot pushed. */
-#define MAX_BINDING		4096	/* bytes of stack to search for a PLT slot's index */
+/* Below the index, _dl_runtime_resolve() saves the registers: 2752 bytes with AVX-512. */
+#define MAX_BINDING		4096	/* bytes of stack to search for the index of a PLT slot */
 
 /* All PLTs have fewer slots than this. So a stack word >= this number is no index of a PLT slot. */
 #define MAX_SLOTS		0x1000000
@@ -61,7 +61,7 @@ bool sfu_arch_find_binding(struct sfu_walk *walk, const struct sframe_row *row,
 		if (!sfu_walk_read_code(walk, words, addr, sizeof(words)) ||
 		    sfu_walk_charge(walk, sizeof(words)))
 			return false;
-		/* Test each second word: the index is at CFA - 16; CFA, @addr are aligned to 16. */
+		/* The slot's index is at CFA - 16. The ABI aligns the CFA to 16: skip odd words. */
 		for (i = 0; i < ARRAY_SIZE(words); i += 2) {
 			if (addr + i * sizeof(long) < sp || words[i] >= MAX_SLOTS ||
 			    !calls_unbound(walk, words[i + 1], words[i]))

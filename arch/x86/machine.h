@@ -49,11 +49,11 @@ static inline bool sfu_arch_has_user_memory(void)
 
 /*
  * Changes an address above user memory to ~0, without a branch. Then a mispredicted check of
- * user_access_begin() does no harm, even without a barrier after it.
+ * user_access_begin() does no harm, even without a barrier after it. Masking a read's first
+ * address is enough: the non-canonical hole above user memory is larger than any read.
  */
 static inline unsigned long sfu_arch_mask_user(unsigned long addr)
 {
-	/* A read that begins in user memory ends, at the latest, in the hole above this memory. */
 	return addr | ~array_index_mask_nospec(addr, TASK_SIZE_MAX);
 }
 

@@ -31,7 +31,11 @@ bool sfu_x86_is_entering(const struct pt_regs *kernel, const struct pt_regs *use
 
 	if (off < ENTRY_BYTES)
 		return kernel->sp != (unsigned long)user;
-	/* entry_SYSCALL_64() ends on the entry stack, but @user (on the task's stack) is valid. */
+	/*
+	 * Else only code on the entry stack may still have to store @user: the last test is for
+	 * such code. But entry_SYSCALL_64() uses this stack only on its way back to user mode, when
+	 * @user is stored: skip the test there.
+	 */
 	if (off < ENTRY_AND_EXIT || (unsigned long)(trampoline + 1) - kernel->sp - 1 >= PAGE_SIZE)
 		return false;
 	/* Interrupts from user mode first store the registers in @trampoline, then in @user. */
@@ -56,7 +60,10 @@ bool sfu_arch_has_user_registers(const struct pt_regs *regs)
 	const struct pt_regs *trampoline;
 	u32 low, high;
 
-	/* FRED uses no NMI stack of the TSS: the processor itself stores ip and SP of user mode. */
+	/*
+	 * On other stacks than the NMI stack of the TSS, @regs are valid. With FRED, the TSS has
+	 * none: the processor itself stores user mode's ip and SP in @regs before kernel code runs.
+	 */
 	if (top - current_stack_pointer >= EXCEPTION_STKSZ || regs != task_pt_regs(current))
 		return true;
 	trampoline = (void *)this_cpu_read(cpu_tss_rw.x86_tss.sp0);
@@ -87,7 +94,7 @@ bool sfu_arch_calls_sigreturn(const struct pt_regs *regs)
 	return regs->ax == __NR_rt_sigreturn || regs->orig_ax == __NR_rt_sigreturn;
 }
 
-/* Of the registers with DWARF numbers below that of SP, rt_sigreturn() restores ax last. */
+/* rt_sigreturn() restores ax after dx, cx, bx, si, di, bp: a new ax shows that all are restored. */
 unsigned int sfu_arch_nr_restored(const struct pt_regs *regs)
 {
 	/* Until rt_sigreturn() restores ax, ax is -ENOSYS (-38), which entry code has set. */

@@ -39,7 +39,18 @@ static bool is_in_breakpoint(void)
 #endif
 }
 
-/* After the instruction that a breakpoint replaced has run, the ip behind it is right. */
+/*
+ * If the ip follows an int3 that the task has just hit, moves the ip back to the int3. But the ip
+ * is correct if the replaced instruction has one byte, and has run. If the kernel does not show
+ * which is the case, tries the rows of both addresses:
+ * - The row of the ip finds a return address after a call of the probed function: keeps the ip.
+ * - Else the row of the int3 finds one after a call with a known target (not call *%reg): moves the
+ *   ip. The target may be another function, which has jumped to the probed one (tail call).
+ *
+ * Exception: the int3 is at the function's start, and both rows find a call of this function. So no
+ * push is replaced: a push changes SP, and one row would not find the call. Most other instructions
+ * at this place have several bytes. Then the ip is inside such an instruction: moves the ip.
+ */
 bool sfu_arch_leave_breakpoint(struct sfu_walk *walk)
 {
 	struct sfu_frame *frame = &walk->frame;
@@ -50,7 +61,7 @@ bool sfu_arch_leave_breakpoint(struct sfu_walk *walk)
 
 	if (!range || !sfu_walk_read_code(walk, code, frame->ip - BREAKPOINT_BYTES, sizeof(code)))
 		return false;
-	/* Leave an ip with int3 before and at it: it has been set back, or the int3 are padding. */
+	/* An ip at an int3 stays: it has been set back to this int3, or both int3 are padding. */
 	if (code[0] != BREAKPOINT || code[BREAKPOINT_BYTES] == BREAKPOINT ||
 	    sfu_walk_find_row(walk, range, frame->ip, &row))
 		return false;
@@ -61,15 +72,9 @@ bool sfu_arch_leave_breakpoint(struct sfu_walk *walk)
 		frame->ip -= BREAKPOINT_BYTES;
 		return true;
 	}
-	/* The ip is mostly right if the row at it finds a return address after a call of @func. */
 	called = find_called(walk, range);
 	frame->ip -= BREAKPOINT_BYTES;
-	/* At the int3, accept a call of any known function: it may have jumped to @func. */
 	called_before = find_called(walk, range);
-	/*
-	 * If the rows at int3 and after it both find the call of @func, the replaced instruction
-	 * keeps SP. At the start of @func, it then has several bytes: an ip inside it is wrong.
-	 */
 	if (called == func ? called_before == func && frame->ip == func : called_before)
 		return true;
 	frame->ip += BREAKPOINT_BYTES;
@@ -86,8 +91,9 @@ bool sfu_arch_leave_breakpoint(struct sfu_walk *walk)
 #define PAGE_PUSHES	24
 
 /*
- * If @ip is in the uprobe page, returns the bytes from SP to the return address; else -1. Sets
- * @freed to n if the page returns by ret $n, which then adds n to SP; to 0 if by ret.
+ * @ip may be in the uprobe page, which optimized uprobes call. Returns the bytes from SP to the
+ * return address of the call; -1 if @ip is at no instruction of the page. The page's code ends with
+ * ret, or with ret $n, which also adds n to SP. Sets @freed to n; to 0 for ret.
  */
 static int read_page(struct sfu_walk *walk, unsigned long ip, u32 *freed)
 {
@@ -95,7 +101,7 @@ static int read_page(struct sfu_walk *walk, unsigned long ip, u32 *freed)
 	static const u8 start[] = { 0x51, 0x41, 0x53, 0x50, 0x48, 0xc7, 0xc0 };
 	/* syscall; pop %rax; pop %r11; pop %rcx. Then comes ret or ret $n. */
 	static const u8 end[] = { 0x0f, 0x05, 0x58, 0x41, 0x5b, 0x59 };
-	/* By offset of @ip in the page: 1 + words from SP to RA; 0 inside an instruction. */
+	/* For each byte of the page's code: 1 + words from SP to RA; 0 inside an instruction. */
 	static const u8 pushed[] = { 1, 2, 0, 3, 4, 0, 0, 0, 0, 0, 0, 4, 0, 4, 3, 0, 2, 1 };
 	unsigned int off = offset_in_page(ip);
 	u8 code[sizeof(start) + 4 + sizeof(end) + 3];
@@ -140,10 +146,10 @@ static bool leave_page(struct sfu_walk *walk)
 	if (read_return(walk, sp, &ra))
 		sp += sizeof(ra) + freed;
 	else if (pushed == PAGE_PUSHES && read_return(walk, frame->sp - freed - sizeof(ra), &ra))
-		/* The kernel has raised SP to its value before the uprobe, but not yet set ip. */
+		/* The system call uprobe() has set SP back to the probed code's, but not yet ip. */
 		sp = frame->sp;
 	else if (!sfu_walk_read_word(walk, sp, &ra) && sfu_walk_find_range(walk, ra))
-		/* Take @ra even without call before it: a uprobe's BPF program may have set it. */
+		/* @ra may follow no call: uprobe() stores there the ip that a BPF program set. */
 		sp += sizeof(ra) + freed;
 	else
 		return false;
@@ -152,6 +158,11 @@ static bool leave_page(struct sfu_walk *walk)
 	return true;
 }
 
+/*
+ * Since Linux 7.2, an optimized uprobe consists of a lea and a call of the uprobe page. To remove
+ * the uprobe, the kernel overwrites only the lea, even while a task handles the uprobe. So this
+ * function does not look for a lea: the ip is at the lea if the call is MOVE_BYTES after the ip.
+ */
 bool sfu_arch_leave_call(struct sfu_walk *walk)
 {
 	struct sfu_frame *frame = &walk->frame;
@@ -165,10 +176,9 @@ bool sfu_arch_leave_call(struct sfu_walk *walk)
 		frame->sp += MOVED;
 		return true;
 	}
-	/* Test the call after lea, not lea: the kernel removes a uprobe by overwriting only lea. */
 	if (!is_page_call(walk, frame->ip + MOVE_BYTES, &freed) || freed != MOVED)
 		return false;
-	/* Raise SP if the kernel lowered it to return to the uprobe page, but not yet set ip. */
+	/* uprobe() sets ip and SP one by one: if ip is the probed code's, SP may be the page's. */
 	if (!sfu_walk_read_word(walk, frame->sp + PAGE_PUSHES, &ra) &&
 	    ra == frame->ip + MOVE_BYTES + CALL_BYTES)
 		frame->sp += PAGE_PUSHES + sizeof(ra) + MOVED;
@@ -187,7 +197,7 @@ bool sfu_arch_is_trampoline(struct sfu_walk *walk, unsigned int *pops)
 	if (off >= sizeof(code) ||
 	    !sfu_walk_read_code(walk, code, walk->frame.ip - off, sizeof(code)))
 		return false;
-	/* uretprobe() puts the probed function's return address in place of the pushed rax. */
+	/* The system call uretprobe() replaces rax, pushed first, by the real return address. */
 	*pops = off == 13 ? 3 : off == 15 ? 2 : off == 16;
 	if (code[0] == BREAKPOINT)		/* the trampoline before Linux 6.11 */
 		return off <= BREAKPOINT_BYTES;

@@ -135,8 +135,8 @@ struct sframe_wanted {
  * @pid: the process, in the PID namespace of the caller
  * @cookie: &sframe_wanted.cookie; execve() changes it
  * @text_start: address of the code, at the start of a page
- * @text_size: length of the code in bytes, whole pages; 0, with @section_size 0: the command only
- *	marks the request that read() returned as answered, and changes no table
+ * @text_size: length of the code in bytes, whole pages; 0, with @section_size 0: change no table.
+ *	This only answers the request that read() returned: there is nothing to load
  * @section: pointer to a .sframe section for this code, as &sframe_load.section
  * @section_size: length of the section in bytes; 0: there is none
  * @section_addr: address that the section would have in the process. The section gives functions
@@ -144,10 +144,11 @@ struct sframe_wanted {
  * @flags: 0
  * @message_size: size of the buffer @message in bytes
  * @message: pointer to a buffer for a text, or 0
- * @entry_start: address of a function that jumps to the code, if no instruction calls the code.
- *	The code then runs in the frame of this function
- * @entry_size: length of this function in bytes; 0: there is none. If there is one, walks that use
- *	the table accept a return address only if it follows a call of this function
+ * @entry_start: for code that is entered only by a jump: address of the function that jumps to it.
+ *	The code runs in the frame of this function. So its rows find this function's caller.
+ *	But the code may move SP in ways that its rows do not describe. So walks use a row only if
+ *	the return address that it finds follows a call of this function
+ * @entry_size: length of this function in bytes; 0: the code is entered by calls
  *
  * The new table replaces all tables of the process that overlap the code. Without a section, they
  * are only removed. This takes effect at the next scan of the process's mappings, which the next
