@@ -40,7 +40,8 @@ static __always_inline struct sfu_range *read_record(struct sfu_walk *walk,
 /*
  * Goes from the present frame to at most @max callers by frame records. Stores their return
  * addresses in @ips, and returns their number. In deep stacks of runtimes, this is faster than
- * sfu_fallback_step(). The walk must have found the present frame by the callee's FP.
+ * sfu_fallback_step(). Called only if &sfu_frame.by_kept_fp is set. The present frame is then at a
+ * return address, so its function has already made its record.
  */
 unsigned int sfu_chain_follow(struct sfu_walk *walk, u64 *ips, unsigned int max)
 {
@@ -73,10 +74,10 @@ unsigned int sfu_chain_follow(struct sfu_walk *walk, u64 *ips, unsigned int max)
 #define MAX_LINKS	127
 
 /*
- * A chain of frame records may have frames in files that may not keep frame pointers. It is refused
- * if it has fewer such frames than this (but not 0). In these files, FP may be data, or lead to the
- * record of an outer function: functions with alloca() make one. With 2, accepted chains skip
- * callers. With 6, shallow stacks of SBCL (a Lisp) end early.
+ * A chain of frame records may have frames in files that may not keep frame pointers. If it has
+ * any, it needs at least this many. In these files, FP may be data, or lead to the record of an
+ * outer function: functions with alloca() make one. One or two such frames may be an accident. With
+ * a limit of 2, accepted chains skip callers. With 6, shallow stacks of SBCL (a Lisp) end early.
  */
 #define MIN_IN_FILE	3
 
@@ -87,7 +88,7 @@ static bool may_be_in_chain(const struct sfu_range *range)
 	/* Refuse files with rows: chains skip callers that make no record, but rows find them. */
 	if (range->vma.file)
 		return range->has_no_data;	/* has_no_data is false until a scan of the file */
-	/* Accept JIT code without rows, until a scan finds a function without frame record. */
+	/* Accept JIT code without rows, unless a scan has seen that it keeps no frame pointers. */
 	return range->keeps_fp == SFRAME_KEEPS_FP_UNKNOWN && !sfu_has_rows(range);
 }
 
@@ -101,7 +102,7 @@ static unsigned int find_end(struct sfu_walk *walk, u64 *ips, unsigned int max,
 {
 	struct sfu_frame caller = { .sp_unverified = true, .is_in_chain = true };
 	struct sfu_frame *frame = &walk->frame;
-	/* MIN_IN_FILE does not apply to the rest of a chain that find_end() accepted earlier. */
+	/* A chain longer than @max takes several calls. Only the first call checks MIN_IN_FILE. */
 	unsigned int nr, nr_in_file = frame->is_in_chain ? MIN_IN_FILE : 0;
 	struct sfu_range *outer, *range = sfu_walk_range_of(walk, frame);
 	bool may_be_entrypoint = false;
@@ -124,8 +125,9 @@ static unsigned int find_end(struct sfu_walk *walk, u64 *ips, unsigned int max,
 		if (!outer)
 			return 0;
 		/*
-		 * sfu_is_entrypoint() is slow. It is called only if the caller is in another
-		 * mapping than its callee, or if FP of the caller leads to no record.
+		 * sfu_is_entrypoint() tests if code starts a program or thread. It is slow, so call
+		 * it only for callers whose code is likely to do so. Most of this code is in libc,
+		 * and has called another mapping. In other such code, FP (mostly 0) has no record.
 		 */
 		may_be_entrypoint = outer != range || !sfu_record_links_up(&caller, frame);
 		caller.by_kept_fp = range->keeps_fp == SFRAME_KEEPS_FP_YES;
@@ -140,9 +142,9 @@ static unsigned int find_end(struct sfu_walk *walk, u64 *ips, unsigned int max,
 }
 
 /*
- * Called if no other evidence confirms the caller. Goes to at most @max callers by a chain of frame
- * records, stores their return addresses in @ips, and returns their number. Returns 0, with the
- * present frame unchanged, if the chain is not valid.
+ * Called if no other evidence (see walk/fallback.c) confirms a caller of the present frame. Goes to
+ * at most @max callers by a chain of frame records. Stores their return addresses in @ips, and
+ * returns their number. Returns 0, with the present frame unchanged, if the chain is not valid.
  */
 unsigned int sfu_chain_enter(struct sfu_walk *walk, u64 *ips, unsigned int max)
 {

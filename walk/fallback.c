@@ -10,16 +10,18 @@
  *		or end a function
  *	link	arm64: the link register has	exact, if it is not	sfu_arch_fallback()
  *		the caller's address		used for data
- *	proof	the call before the return	may skip callers that	sfu_record_is_proved()
- *		address enters a function in	are in this file and
- *		the ip's file that has no row	have no row
- *	kept FP	the code at the ip keeps frame	may skip a caller, as	sfu_record_is_kept(),
- *		pointers			the kernel's walk does	leaves_stack()
- *	chain	frame records up to a row or	may skip callers that	sfu_chain_enter()
- *		the start of program or thread	make no record
+ *	proof	the return address at FP is of	may miss callers if the	sfu_record_is_proved()
+ *		a call that enters a function	code at the ip has made
+ *		without row, in the ip's file	no record
+ *	kept FP	a scan saw that the code at	may miss a caller if	sfu_record_is_kept(),
+ *		the ip keeps frame pointers	it has made no record,	leaves_stack()
+ *						like the kernel's walk
+ *	chain	frame records lead up to a row,	may miss callers that	sfu_chain_enter()
+ *		or the start of program/thread	make no record
  *
- * If SP may be wrong, a row needs evidence, too. The call before the return address enters the
- * row's function (is_proved() in walk.c), or the code keeps frame pointers (sfu_fallback_by_row()).
+ * If SP may be wrong, the caller that a row finds by SP needs evidence, too. The call before its
+ * return address may enter the row's function (is_proved() in walk.c). Else code that keeps frame
+ * pointers may confirm SP, or give the record (sfu_fallback_by_row()).
  */
 #include "walk/fallback.h"
 
@@ -45,9 +47,10 @@ static bool find_by_code(struct sfu_walk *walk, struct sfu_frame *caller)
 
 	if (!frame->is_activation) {
 		/*
-		 * After a call that never returns, the return address may be in the next function.
-		 * So accept only return addresses in anonymous memory. Python's trampolines are
-		 * there, and have no such call: they call a function, then return.
+		 * The ip is a return address. After a call that never returns, it may be the start
+		 * of another function, whose code tells nothing of this frame. Files have such
+		 * calls, so use only code in anonymous memory. There, trampolines of "python3 -X
+		 * perf" only call a function that returns, then return.
 		 */
 		range = sfu_walk_range_of(walk, frame);
 		if (frame->sp_unverified || !range || range->vma.file ||
@@ -63,7 +66,8 @@ static bool find_by_code(struct sfu_walk *walk, struct sfu_frame *caller)
 
 /*
  * Returns true if the callee may have realigned its stack. Such a callee has copied its return
- * address next to the saved FP. The walk's SP is then too low: it was computed from the copy.
+ * address next to the saved FP. The present frame's SP is then too low: it was computed from the
+ * copy. The original return address, which equals the ip, is a little above this SP.
  */
 static bool may_be_realigned(struct sfu_walk *walk)
 {
@@ -72,7 +76,6 @@ static bool may_be_realigned(struct sfu_walk *walk)
 
 	if (!sfu_walk_read_code(walk, words, walk->frame.sp, sizeof(words)))
 		return true;
-	/* If the callee realigned its stack, its original return address is a little above SP. */
 	for (i = 0; i < ARRAY_SIZE(words); i++)
 		if (sfu_arch_strip_ra(words[i]) == walk->frame.ip)
 			return true;
@@ -88,7 +91,13 @@ static bool is_of_record(const struct sframe_row *row)
 
 /*
  * Finds the caller by @row, which needs SP, although the walk's value of SP may be wrong. Returns
- * true if one of the two cases below holds, and the return address follows a call.
+ * true if a call precedes the caller's return address, and one of these finds the caller:
+ * - By SP, only on x86: the callee keeps frame pointers, and its FP has led to this frame. SP then
+ *   is the end of the callee's frame record. It is right unless the callee has realigned its stack.
+ *   step_by_row() has not found that the call enters this function. So a direct call enters some
+ *   other function. An indirect call is accepted: its target is not known for sure.
+ * - By FP: this frame's code keeps frame pointers, so FP points to the saved FP. @row tells how far
+ *   the CFA is above the saved FP.
  */
 bool sfu_fallback_by_row(struct sfu_walk *walk, const struct sframe_row *row,
 			 struct sfu_frame *caller)
@@ -99,18 +108,12 @@ bool sfu_fallback_by_row(struct sfu_walk *walk, const struct sframe_row *row,
 
 	if (READ_ONCE(sfu_proved_only))
 		return false;
-	/*
-	 * Case 1, only x86: the callee keeps frame pointers, its FP has led to this frame, and it
-	 * has not realigned its stack. Then SP is right.
-	 */
 	if (SFU_ARCH_REG_RA < 0 && walk->frame.by_kept_fp && !may_be_realigned(walk) &&
 	    !sfu_walk_find_caller(walk, row, caller)) {
 		call = sfu_arch_read_call(walk, caller->ip, &func);
-		/* Refuse a direct call: is_proved() did not see it enter @row's function. */
 		if (call == SFU_CALL_SLOT || call == SFU_CALL_REGISTER)
 			return true;
 	}
-	/* Case 2: the code keeps frame pointers: FP points to the record that @row finds by SP. */
 	by_fp = *row;
 	by_fp.cfa = (struct sframe_rule){
 		.how = SFRAME_RULE_REG, .reg = SFU_ARCH_REG_FP, .off = -row->fp.off,
@@ -140,8 +143,9 @@ bool sfu_is_entrypoint(struct sfu_walk *walk)
 	    (start != SFU_START_THREAD && !sfu_is_near_start(frame)))
 		return false;
 	/*
-	 * Stores the ip in the process's map: later walks that reach it end at once. Does not write
-	 * to a parent's map. Stores nothing if, after the next scan, walks may go on here by FP.
+	 * Store this ip in the process's map: later walks end at this ip, and try neither FP nor
+	 * this test. Store nothing while it is unknown if the code keeps frame pointers: FP may yet
+	 * lead walks to a caller. A forked child writes nothing to a map inherited from its parent.
 	 */
 	if (!sfu_keeps_fp_is_unknown(walk) && !walk->lookup.is_inherited)
 		WRITE_ONCE(*(start == SFU_START_THREAD ? &walk->map->thread_ra :

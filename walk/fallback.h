@@ -22,8 +22,9 @@ static __always_inline bool sfu_is_known_entrypoint(const struct sfu_walk *walk)
 	const struct sfu_frame *frame = &walk->frame;
 
 	/*
-	 * A forked child ignores the entry points in its parent's map. So a process that replaces
-	 * the code at an entry point makes only its own stacks wrong.
+	 * The map has the ips where walks ended in code that starts the program or a thread. A
+	 * forked child may still use its parent's map: it ignores these, and tests its own code. So
+	 * a parent that replaces the code there makes only its own stacks wrong.
 	 */
 	if (frame->is_activation || walk->lookup.is_inherited)
 		return false;
@@ -42,12 +43,13 @@ static __always_inline bool sfu_record_is_low(const struct sfu_frame *frame)
 
 /*
  * Returns true if FP of @frame may point to its frame record: FP is aligned, and not below SP of
- * @frame. @callee, the frame that @frame called or @frame itself, matters only for Go code.
+ * @frame. But Go on arm64 saves FP in the word below SP, and lets FP point there. A called function
+ * that is not of Go may overwrite this word. So accept FP one word below SP only if @callee, the
+ * frame that @frame called, is of Go, too. To leave out this check, pass @frame as @callee.
  */
 static __always_inline bool sfu_record_links_up(const struct sfu_frame *frame,
 						const struct sfu_frame *callee)
 {
-	/* arm64: FP of Go code is one word below SP, not aligned to 16. @callee must be Go, too. */
 	const bool is_low = sfu_record_is_low(frame) && sfu_record_is_low(callee);
 
 	return IS_ALIGNED(frame->fp, sizeof(long)) &&

@@ -7,12 +7,15 @@
  * caller's SP, is SP or FP plus the row's offset. The step then reads the return address and, if it
  * is saved, the caller's FP. It finds what sfu_walk_find_caller() would find.
  *
- * Speculation: all reads of the stack are in one window of user memory, from SP of the first frame
- * upwards. sfu_row_pack() accepts only rows that read between the base register and the CFA. So a
- * step checks only that its CFA is in the window. If the processor mispredicts this check, it reads
- * a few frames too far up, each of at most 64 KiB. It does not reach kernel memory: the hole
- * between user and kernel addresses has at least 2^47 bytes. On x86, sfu_user_open() is a
- * speculation barrier. On arm64, each read masks its address.
+ * Speculation: user code sets SP, FP and the stack's content. These must not make the processor
+ * read kernel memory before a check fails. A step reads only from a base (SP or FP) to the CFA, at
+ * most 64 KiB above (sfu_row_pack()). A mask makes an FP outside of user memory 0, even if the
+ * processor speculates. Then FP must not be below SP, and the CFA must be in user memory.
+ * - If the processor mispredicts the check of FP, it reads other user memory.
+ * - If it mispredicts the check of the CFA, it may read above user memory: at most 64 KiB for each
+ *   frame that it runs ahead. Kernel memory is at least 2^47 bytes above user memory.
+ * On x86, sfu_user_open() checks the first SP, then has a speculation barrier. On arm64, each read
+ * masks its address.
  */
 #include <linux/nospec.h>
 
@@ -29,22 +32,28 @@ enum fast_end {
 };
 
 struct fast_walk {
-	/* SP, FP of the present frame. If follow() returned FAST_OUTSIDE: of the frame's caller. */
+	/*
+	 * SP and FP of the last frame found, or of the present frame if none is. The last frame's
+	 * address is @ips[-1]. After FAST_OUTSIDE, it is @ra instead, outside of the mapping.
+	 */
 	unsigned long		sp;
 	unsigned long		fp;
-	unsigned long		ra;		/* return address outside of the mapping, if any */
-	u64			key;
+	unsigned long		ra;
+	u64			key;		/* key of the row: address of code + key_base */
 	u64			row;		/* last row: a packed row, or SFU_ROW_* */
 	u64			*ips;
-	u64			*end;		/* end of @ips, by size or instruction budget */
-	/* The frame's executable mapping: lowest return address in it (start + 1), bytes in it. */
+	u64			*end;
+	/*
+	 * The executable mapping with the frame's code: its lowest return address, and its size in
+	 * bytes. The lowest is start + 1: a return address counts as part of the call before it.
+	 */
 	unsigned long		first_ra;
 	unsigned long		size;
 	struct sfu_row_cache	cache;
 	u64			section;
-	u64			key_of_ra;	/* return address + this = key in row caches */
+	u64			key_of_ra;	/* add it to a return address to get @key */
 	const struct sfu_table	*table;
-	u64			linked_of_key;	/* key in row caches + this = linked address */
+	u64			linked_of_key;	/* add it to @key for the address in the ELF file */
 	unsigned int		nr_missed;	/* number of rows found in @table, not in @cache */
 };
 

@@ -121,8 +121,9 @@ static enum sfu_stop find_cfa(struct sfu_walk *walk, const struct sframe_row *ro
 	if (stop)
 		return stop;
 	/*
-	 * Refuses rows of glibc's setcontext() and longjmp(). Their CFA is the address of a buffer
-	 * of saved registers, which holds the return address. Frames store it below the CFA.
+	 * Refuses rows of glibc's setcontext() and longjmp(). Their CFA is no frame's end, but the
+	 * address of a buffer of saved registers. The return address is then in this buffer (at or
+	 * above the CFA) or in a register. In a frame, it is below the CFA.
 	 */
 	if (row->cfa.how == SFRAME_RULE_REG && row->cfa.reg != SFU_ARCH_REG_SP &&
 	    row->cfa.reg != SFU_ARCH_REG_FP && !row->signal &&
@@ -169,8 +170,8 @@ static enum sfu_stop find_fp(struct sfu_walk *walk, const struct sframe_rule *ru
 }
 
 /*
- * A return address 0 ends the walk as complete only at most this many bytes below the end of its
- * stack. In Ruby's coroutines, the distance is at least half of this limit.
+ * Where a return address of 0 ends a stack, SP is at most this many bytes below a page's end. In
+ * Ruby's coroutines, SP is 16 bytes or more below it: 16 may be too small.
  */
 #define MAX_ABOVE_OUTERMOST	32
 
@@ -183,8 +184,8 @@ enum sfu_stop sfu_walk_check_caller(struct sfu_walk *walk, struct sfu_frame *cal
 {
 	walk->wants_code = false;
 	/*
-	 * A return address of 0 ends the stack of a Ruby coroutine, if FP is 0 and SP is near the
-	 * end of a page, where the stack begins. Elsewhere, a wrong row may have read any 0.
+	 * A return address of 0 ends the stack of a Ruby coroutine. There, FP is 0, and SP is near
+	 * the end of a page, where the stack begins. Elsewhere, a wrong row may have read any 0.
 	 */
 	if (!caller->ip)
 		return !caller->fp && -caller->sp % PAGE_SIZE <= MAX_ABOVE_OUTERMOST ?
@@ -213,9 +214,10 @@ enum sfu_stop sfu_walk_find_caller_above(struct sfu_walk *walk, const struct sfr
 	if (stop)
 		return stop;
 	/*
-	 * SFrame cannot express the CFA *(reg + n) + c. "sframectl convert" writes *(reg + n), and
-	 * adds c to the return address's offset. On x86, only these rows have an offset >= 0.
-	 * The real CFA, which is the caller's SP, is right above the return address.
+	 * SFrame cannot express the CFA *(reg + n) + c. "sframectl convert" leaves out c (8 or
+	 * more): @cfa is too low by c. The return address's offset, which is -8 on x86, becomes
+	 * c - 8. So an offset >= 0 shows such a row. The real CFA, which is the caller's SP, is
+	 * right above the return address.
 	 */
 	sp = cfa;
 	if (SFU_ARCH_REG_RA < 0 && row->cfa.how == SFRAME_RULE_REG_MEM &&

@@ -5,8 +5,8 @@
  * Code without a row may use the frame pointer for data: a record alone is no evidence. This file
  * checks two kinds of evidence (walk/fallback.c lists all):
  * - The code of the frame keeps frame pointers. This is checked first: it needs fewer reads.
- * - The call before the return address enters a function without a row. The frame has no row
- *   either, so it may be a frame of this function.
+ * - The code before the return address is a call of some function F without a row. The present
+ *   frame has no row either, so it may be the frame of F that this call has made.
  */
 #include <linux/moduleparam.h>
 
@@ -28,7 +28,10 @@ bool sfu_record_find(struct sfu_walk *walk, struct sfu_frame *caller)
 {
 	const struct sfu_frame *frame = &walk->frame;
 	const bool is_low = sfu_record_is_low(frame);
-	/* The CFA is right above the frame record. On arm64, Go leaves one word between them. */
+	/*
+	 * Take the end of the frame record for the CFA. This may be too low, see
+	 * &sfu_frame.sp_unverified. In Go on arm64, a word or more is between record and CFA.
+	 */
 	const int cfa = 16 + (is_low ? SFU_ARCH_LOW_RECORD : 0);
 	const struct sframe_row row = {
 		.cfa = { .how = SFRAME_RULE_REG, .reg = SFU_ARCH_REG_FP, .off = cfa },
@@ -41,9 +44,11 @@ bool sfu_record_find(struct sfu_walk *walk, struct sfu_frame *caller)
 }
 
 /*
- * Returns true if the call before @caller->ip (a return address) proves @caller. It must enter a
- * function without a row, in the present frame's file. If it enters any other function, FP has led
- * to the record of an outer frame.
+ * @caller was found by FP. Returns true if it may be the caller of the present function P, which
+ * has no row. If P has made no frame record, FP is that of some outer function instead. The call
+ * before @caller->ip has entered the function whose FP it is. This function is not P if it has a
+ * row, or is in another file than P. Else it may be P: without a row, the start of P is not known.
+ * If it is another function after all, the walk misses P's caller.
  */
 bool sfu_record_is_proved(struct sfu_walk *walk, const struct sfu_frame *caller)
 {
@@ -57,9 +62,10 @@ bool sfu_record_is_proved(struct sfu_walk *walk, const struct sfu_frame *caller)
 	if (!here || !there || here->vma.file != there->vma.file)
 		return false;
 	/*
-	 * If the file has neither rows nor frame pointers, FP may lead to the record of any outer
-	 * function. Then the code of @caller must keep frame pointers. The kernel's walk by FP
-	 * finds the same caller, so an error is no worse.
+	 * has_no_data: the file has no rows, and keeps no frame pointers. So all its functions pass
+	 * the last test, and FP may be that of any outer frame. Then require that @caller's code
+	 * keeps frame pointers. The kernel's own unwinder, which only follows FP, finds the same
+	 * caller, so an error is no worse.
 	 */
 	if (there->has_no_data && !sfu_keeps_fp(walk, caller))
 		return false;
@@ -73,9 +79,10 @@ bool sfu_record_is_proved(struct sfu_walk *walk, const struct sfu_frame *caller)
 #define MIN_STACK_DISTANCE	0x10000
 
 /*
- * Finds the caller of @frame if FP leads to another stack, at lower addresses. A goroutine, on a
- * stack of its own, calls C and parts of Go's runtime on the thread's stack. @frame must not be
- * sampled or hit by a signal: its function may be switching stacks.
+ * Finds the caller of @frame if FP points to a record on another stack, at lower addresses. This is
+ * so in Go: goroutines have stacks of their own, but C and parts of Go's runtime, which they call,
+ * use the thread's stack. The ip of @frame must be a return address. A function that a sample or
+ * signal has interrupted may be switching stacks: FP may be of one stack, and SP of another.
  */
 bool sfu_record_find_on_other_stack(struct sfu_walk *walk, const struct sfu_frame *frame,
 				    struct sfu_frame *caller)
@@ -94,7 +101,10 @@ bool sfu_record_find_on_other_stack(struct sfu_walk *walk, const struct sfu_fram
 	       sfu_call_is_before(walk, caller->ip);
 }
 
-/* Returns true if an interpreter may have pushed @caller->ip and jumped, without a call. */
+/*
+ * Returns true if @caller may be a frame of an interpreter (as in OpenJDK) that has pushed the
+ * return address @caller->ip, and jumped to a method: then no call is before this address.
+ */
 static bool is_pushed_return(struct sfu_walk *walk, const struct sfu_frame *caller)
 {
 	struct sfu_range *range = sfu_walk_range_of(walk, caller);
@@ -133,7 +143,7 @@ bool sfu_keeps_fp_is_unknown(struct sfu_walk *walk)
 
 	if (READ_ONCE(sfu_proved_only) || !range || range->keeps_fp != SFRAME_KEEPS_FP_UNKNOWN)
 		return false;
-	/* Tell the next scan where to read code first. A child must not write to a parent's map. */
+	/* Tell the next scan which code to read; but not in a map that still is the parent's. */
 	if (!range->vma.file && !walk->lookup.is_inherited)
 		WRITE_ONCE(range->missed_addr, sfu_walk_lookup_ip(&walk->frame));
 	return true;

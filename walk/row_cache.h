@@ -28,7 +28,7 @@
 struct sfu_cached_row {
 	u64	section;	/* identifies the section of the row; 0: empty slot */
 	u64	key;		/* key of the row: address of its code + &sfu_section.key_base */
-	u64	row;		/* packed row for @key; if none, SFU_ROW_* tells why */
+	u64	row;		/* packed row, or an SFU_ROW_* value: why there is none */
 };
 
 /* Rows in one set of a row cache (one cache line). With 1, two rows in use may evict each other. */
@@ -38,7 +38,7 @@ struct sfu_row_set {
 	struct sfu_cached_row	ways[SFU_ROW_WAYS];
 } __aligned(64);
 
-/* The row cache of one processor. Where a walk may not use it, the walk has a cache of one set. */
+/* The row cache of one processor. Where a walk may not use it, &sfu_lookup.own replaces it. */
 struct sfu_row_cache {
 	struct sfu_row_set	*sets;
 	unsigned long		nr_sets;

@@ -16,7 +16,12 @@ static enum sfu_stop check_context(struct sfu_walk *walk, unsigned long sigconte
 	enum sfu_stop stop = sfu_arch_check_sigcontext(walk, sigcontext);
 	unsigned long saved;
 
-	/* If a register restored by rt_sigreturn() differs, @sigcontext is of an older signal. */
+	/*
+	 * A sample may find @nr registers already restored by rt_sigreturn(). @sigcontext is at a
+	 * distance from SP. While SP points to the signal frame, @sigcontext has the same values.
+	 * If one differs, SP has been restored, too, and @sigcontext is in the interrupted frame:
+	 * what looks like saved registers there is left from an older signal.
+	 */
 	for (reg = 0; !stop && reg < nr; reg++) {
 		stop = sfu_walk_read_saved(walk, sigcontext, reg, &saved);
 		if (!stop && saved != sfu_arch_reg(regs, reg))

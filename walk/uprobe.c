@@ -21,8 +21,8 @@
 #define PUSHED_BY_CALL	(SFU_ARCH_REG_RA < 0 ? sizeof(long) : 0)	/* bytes */
 
 /*
- * Finds the entry in the list of pending uretprobes for the function whose CFA is @cfa, or at most
- * @room bytes above @cfa.
+ * Finds a function's pending uretprobe among current's return_instances. @cfa is the function's CFA
+ * or, after the uretprobe trampoline has pushed words, at most @room bytes below its CFA.
  */
 static bool find_pending(struct sfu_walk *walk, unsigned long cfa, unsigned long room,
 			 struct return_instance *entry)
@@ -30,7 +30,7 @@ static bool find_pending(struct sfu_walk *walk, unsigned long cfa, unsigned long
 	struct uprobe_task *utask = current->utask;
 	unsigned int nr;
 
-	/* The list does not change now: its owner, current, runs this walk or is interrupted. */
+	/* Only current adds or removes entries, and it cannot do so before this walk ends. */
 	entry->next = utask ? utask->return_instances : NULL;
 	for (nr = 0; entry->next && nr < MAX_URETPROBE_DEPTH; nr++) {
 		/* Linux 6.12 may free an entry before it unlinks it: a plain read could fault. */
@@ -66,9 +66,10 @@ static void leave_trampoline(struct sfu_walk *walk)
 	if (!sfu_arch_is_trampoline(walk, &pops))
 		return;
 	/*
-	 * Until the kernel handles the trampoline, the return address is in the list. After the
-	 * system call, it is on the stack, and the list has entries of outer functions only. So
-	 * the list is not searched after the trampoline has popped a word.
+	 * On x86 since Linux 6.11, the trampoline pushes words, makes the system call uretprobe(),
+	 * pops words and returns. At first, the return address is only in return_instances. The
+	 * system call moves it to the stack: only entries of outer functions are left. If a word
+	 * has been popped, the system call is over: do not search return_instances.
 	 */
 	if ((!pops || pops * sizeof(ra) >= SFU_ARCH_TRAMPOLINE_PUSHES) &&
 	    find_pending(walk, sp, SFU_ARCH_TRAMPOLINE_PUSHES, &entry)) {
@@ -86,9 +87,9 @@ static void leave_trampoline(struct sfu_walk *walk)
 }
 
 /*
- * Called if a sample or signal has hit the present frame. In code of uprobes, sets ip and SP to
- * their values without uprobes. This code is the uretprobe trampoline, an optimized uprobe's call,
- * or the page that it calls.
+ * Called for a frame that a sample or signal has hit. It may be in code that exists only for
+ * uprobes: the uretprobe trampoline, the call in place of an optimized uprobe's breakpoint, or the
+ * page that this call enters. Then sets ip and SP as they would be if no probe were set.
  */
 void sfu_uprobe_leave(struct sfu_walk *walk)
 {

@@ -49,7 +49,7 @@ absent:
  */
 int sfu_user_read(void *dst, unsigned long addr, size_t len)
 {
-	/* In a KUnit test's task, this may take a lock. That is safe: no sample hits this task. */
+	/* No sample waits for KUnit's lock: may_walk() refuses the kernel threads that take it. */
 	KUNIT_STATIC_STUB_REDIRECT(sfu_user_read, dst, addr, len);
 	return sfu_user_read_now(dst, addr, len);
 }
@@ -96,9 +96,10 @@ int sfu_user_find(const struct sframe_header *hdr, struct sframe_reader *rd, u64
 
 	KUNIT_STATIC_STUB_REDIRECT(sfu_user_find, hdr, rd, pc, raw);
 	/*
-	 * Speculation: on x86, sfu_user_open() is a barrier. On arm64, each read masks its address.
-	 * If a check of the section's bounds is mispredicted, reads go at most 8 GiB above the
-	 * section. Kernel memory is out of reach: the hole below it has at least 2^47 bytes.
+	 * Speculation: on arm64, each read clears bit 55 of its address, so it reads no kernel
+	 * memory. On x86, sfu_user_open() checks that the section is in user memory, then has a
+	 * barrier. A later check of the section's bounds may still be mispredicted. Then reads go
+	 * at most 8 GiB above the section: the hole below kernel memory has at least 2^47 bytes.
 	 */
 	if (!sfu_user_open(hdr->addr, sframe_header_span(hdr)))
 		return -EFAULT;

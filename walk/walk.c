@@ -9,7 +9,8 @@
  * A walk cannot loop, because each step does one of these:
  * - raises SP;
  * - crosses a signal frame, at most SFU_MAX_SIGNALS times;
- * - leaves the sampled frame, or a frame that a signal interrupted;
+ * - keeps SP, as it leaves a frame that a sample or signal hit, at most 1 + SFU_MAX_SIGNALS times.
+ *   On arm64, the function there may lower SP later, or never;
  * - goes to another stack, at lower addresses, at most SFU_MAX_SWITCHES times.
  * The work is bounded: each step, look-up and read costs a part of the walk's instruction
  * budget. A walk takes no lock, and allocates nothing.
@@ -42,7 +43,7 @@ static bool is_proved(struct sfu_walk *walk, unsigned long ra, const struct sfra
 static bool leaves_stack_by_row(struct sfu_walk *walk, const struct sframe_row *row,
 				struct sfu_frame *caller)
 {
-	/* Require is_proved(): the return address may be left from a function that has returned. */
+	/* The return address may be stale: check that the call before it enters this function. */
 	if (walk->nr_switches == SFU_MAX_SWITCHES || uses_unverified_sp(walk, row) ||
 	    sfu_walk_find_caller_above(walk, row, 0, caller) || !is_proved(walk, caller->ip, row))
 		return false;
@@ -72,8 +73,9 @@ static enum sfu_stop step_by_row(struct sfu_walk *walk, const struct sframe_row 
 }
 
 /*
- * Goes one step from JIT code that has no frame of its own. The function at
- * &sfu_section.entry_start has jumped to this code, which runs in the function's frame.
+ * Goes one step from JIT code that makes no frame of its own (in QEMU, Guile, LuaJIT). A function F
+ * (at &sfu_section.entry_start) jumps to this code, which then runs in the frame of F. Where the
+ * code has moved SP, @row is wrong. So accept only a return address that follows a call of F.
  */
 static enum sfu_stop step_after_jump(struct sfu_walk *walk, const struct sfu_section *section,
 				     const struct sframe_row *row)
@@ -81,7 +83,6 @@ static enum sfu_stop step_after_jump(struct sfu_walk *walk, const struct sfu_sec
 	struct sfu_frame caller;
 	unsigned long callee;
 
-	/* @row holds only if the return address follows a call of the function that jumps here. */
 	if (sfu_walk_find_caller(walk, row, &caller) ||
 	    !sfu_call_find_callee(walk, caller.ip, &callee) ||
 	    callee - section->entry_start >= section->entry_size)
@@ -144,7 +145,7 @@ static noinline enum sfu_stop walk_slow(struct sfu_walk *walk, struct sfu_range 
 /*
  * Finds at most @max (not 0) callers. Stores their addresses in @ips, and their number in @nr.
  * Returns SFU_STOP_NONE if the walk can go on: then @nr is at least 1. Else returns why the walk
- * ends: of the present frame, only the ip is then valid.
+ * ends. Then @nr may be 0, and walk->frame has a valid ip, but SP and FP may be wrong.
  */
 enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max, unsigned int *nr)
 {

@@ -20,14 +20,18 @@
 #define SFU_MAX_SIGNALS		8
 #define SFU_MAX_SWITCHES	4
 
-/* Estimated costs of steps. If they were halved, a walk could execute over 60,000 instructions. */
-#define SFU_STEP_COST		500	/* cost in instructions: step outside of the fast path */
-#define SFU_FALLBACK_COST	500	/* cost in instructions: extra for a step without a row */
-#define SFU_FAST_COST		48	/* cost in instructions: step in the fast path */
-#define SFU_RECORD_COST		200	/* cost in instructions: frame record, besides its reads */
-#define SFU_RANGE_COST		300	/* cost in instructions: search for an address's mapping */
-#define SFU_READ_COST		64	/* cost in instructions: user read, plus 1 for each byte */
-#define SFU_RETURN_COST		100	/* cost in instructions: examine a pending uretprobe */
+/*
+ * Estimated CPU instructions of each part of a walk. A walk subtracts them from its budget, and
+ * ends when the budget is spent (SFU_BUDGET). A walk must execute less than 60,000 instructions. If
+ * these estimates were half as large, a walk could execute more.
+ */
+#define SFU_STEP_COST		500	/* instructions charged for a step out of the fast path */
+#define SFU_FALLBACK_COST	500	/* instructions charged in addition if a step has no row */
+#define SFU_FAST_COST		48	/* instructions charged for a step in the fast path */
+#define SFU_RECORD_COST		200	/* instructions charged for a frame record, besides reads */
+#define SFU_RANGE_COST		300	/* instructions charged for the search for a mapping */
+#define SFU_READ_COST		64	/* instructions charged for a user read, plus 1 per byte */
+#define SFU_RETURN_COST		100	/* instructions charged for each pending uretprobe */
 
 /* One frame of the user stack: the frame that the walk has reached, or its possible caller. */
 struct sfu_frame {
@@ -36,12 +40,14 @@ struct sfu_frame {
 	unsigned long	fp;
 	bool		is_activation;	/* @ip is no return address: a sample or signal hit it */
 	/*
-	 * True if @sp may be wrong. Either FP of the callee has led to this frame, and the callee
-	 * may have realigned its stack. Or, on arm64, the link register has led to this frame. Then
-	 * @sp is the SP of the callee, which may have lowered it.
+	 * True if @sp may be too low:
+	 * - If FP of the callee has led here, @sp is the end of the callee's frame record. The
+	 *   callee's frame may end above it, for example if the callee has realigned its stack.
+	 * - If the link register (arm64) has led here, @sp is the callee's SP, maybe lowered.
 	 */
 	bool		sp_unverified;
-	bool		by_kept_fp;	/* found by FP; callee's code keeps frame pointers */
+	/* The callee's code keeps frame pointers, and the callee's FP has led to this frame. */
+	bool		by_kept_fp;
 	bool		is_in_chain;
 	struct pt_regs	*regs;		/* sampled registers if the frame was sampled, else NULL */
 	unsigned long	sigcontext;	/* user address of the frame's struct sigcontext; or 0 */
@@ -133,8 +139,9 @@ static inline int sfu_walk_find_row(struct sfu_walk *walk, struct sfu_range *ran
 }
 
 /*
- * Returns true if @range has SFrame rows that need no other check. Returns false for JIT code that
- * a jump may enter: its rows hold only if step_after_jump() has checked the return address.
+ * Returns true if @range has SFrame rows that can be trusted. Returns false for JIT code that makes
+ * no frame of its own (&sfu_section.entry_start). The row of such code is wrong wherever the code
+ * has moved SP. So step_after_jump() checks the return address that this row finds.
  */
 static inline bool sfu_has_rows(const struct sfu_range *range)
 {
