@@ -36,7 +36,10 @@ static bool is_loaded(const struct elf64_phdr *phdrs, unsigned int nr, const str
 		const struct elf64_phdr *ph = &phdrs[i];
 		u64 off = seg->p_vaddr - ph->p_vaddr;
 
-		/* @off is huge if @seg is before @ph. Sizes are subtracted: sums could overflow. */
+		/*
+		 * If @seg begins before @ph, @off wraps around and exceeds any real p_memsz. Do
+		 * not add p_filesz to @off: the sum could wrap around, and @seg would seem to fit.
+		 */
 		if (ph->p_type == PT_LOAD && (ph->p_flags & PF_R) &&
 		    off <= ph->p_memsz && seg->p_filesz <= ph->p_memsz - off)
 			return true;

@@ -22,12 +22,14 @@
 #define MATCH_MAX_RANGES	64
 
 /*
- * Limits for scans at mmap(), munmap() and fork(). Above them, a scan would be long, and in vain if
- * no sample comes: only the first sample requests it. With half, more first samples lack callers;
- * with the double, more long scans are in vain.
+ * After mmap(), munmap() or fork(), the process should be scanned before a sample comes. But a scan
+ * of many mappings takes long, and is in vain if no sample comes. So in processes that exceed these
+ * limits, only the first sample requests the scan, and lacks callers. If the limits were half, more
+ * first samples would lack callers. If they were double, more long scans would be in vain.
  */
-#define SCAN_EVENT_MAX		1024	/* with more mappings, mmap() etc. request no scan */
-#define SCAN_CHILD_MAX		256	/* with more ranges in parent's map, fork() requests none */
+#define SCAN_EVENT_MAX		1024	/* maximum of mappings of the process */
+/* If the parent has more executable mappings than this, fork() requests no scan of the child. */
+#define SCAN_CHILD_MAX		256
 
 static bool has_many_mappings(const struct mm_struct *mm)
 {
@@ -94,17 +96,19 @@ static bool matches_child(struct mm_struct *child, const struct sfu_map *map)
 	return matches;
 }
 
-/* Returns true if the map has all code that mmap() reported. Call this before reading the map. */
+/* Returns true if the map lists all code that mmap() reported. Call this before reading the map. */
 static bool is_map_complete(struct sfu_process *process)
 {
 	/*
-	 * A scan locks, clears has_new_code, publishes the new map, and unlocks. Test the lock
-	 * last: if it was tested first, a scan could lock and clear has_new_code after this test.
+	 * mmap() of code sets has_new_code. A scan takes the lock, clears has_new_code, publishes
+	 * the new map, and drops the lock. So the map may lack code if has_new_code is set or the
+	 * lock is held. Test the lock last: else a scan could take it, and clear has_new_code,
+	 * between the two tests. Then the old map would seem complete.
 	 */
 	bool is_complete = !smp_load_acquire(&process->vma_hints.has_new_code) &&
 			   !mutex_is_locked(&process->lock);
 
-	/* Keep the caller from reading the map before the tests: it could get the old map. */
+	/* Without this barrier, the caller may read the map before the lock: an old map. */
 	smp_rmb();
 	return is_complete;
 }

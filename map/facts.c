@@ -12,20 +12,26 @@
 #include "sframe_stats.h"
 #include "table/file_id.h"
 
-/* Facts hold only the distance from code to .sframe, computed as if code was at this address. */
+/*
+ * Processes map a file at different addresses. So facts (what is known of a file) store the
+ * distance from code to .sframe. To find it, read_headers() assumes this address of the code.
+ * The address is far from 0, because .sframe may be before the code.
+ */
 #define FACTS_BASE		BIT_ULL(62)
 
 /*
- * Limits of the pieces of code (PIECE bytes, see map/text.c) that one scan reads, to find out if
- * code keeps frame pointers. At the limit, the scan begins no other mapping. With half, more files
- * wait for the next scan; with the double, scans take longer.
+ * A scan reads pieces of code (PIECE bytes, see map/text.c), to find out if code keeps frame
+ * pointers. After PIECES_SAMPLED pieces, a scan for a sample leaves the other mappings to later
+ * scans. A scan for mmap(), munmap() or fork() does so after PIECES_UNSAMPLED pieces. If both
+ * limits were half, more mappings would wait for a later scan. If double, scans would take longer.
  */
 #define PIECES_SAMPLED		1024
 #define PIECES_UNSAMPLED	64
 
 /*
- * Sets @code to the key of mapped code in the cache of facts (table/file_id.c). Returns @code; NULL
- * if no facts may be cached: the file cannot be read or identified, or has just changed.
+ * Sets @code to the key of mapped code in the cache of facts. Facts are where .sframe is, and if
+ * code keeps frame pointers. Returns @code; NULL if the file cannot be read or identified, or has
+ * just changed. A further write may leave ctime, and so the key, as it is: facts would be wrong.
  */
 static const struct sfu_code_id *identify_code(const struct sfu_range *range, struct file *file,
 					       struct sfu_code_id *code)

@@ -25,9 +25,9 @@ enum sframe_keeps_fp sframe_keeps_fp_final(const struct sframe_prologues *starts
 }
 
 /*
- * Decides whether JIT code keeps frame pointers, from a part of it. One prologue is enough for yes,
- * if all prologues found make a frame record: in JIT code on x86, only bytes that are rare inside
- * functions count as a prologue.
+ * Decides whether JIT code keeps frame pointers, from a few pages of it. They may hold only one
+ * prologue. If it makes a frame record, the answer is yes. This is hardly ever wrong: in JIT
+ * code on x86, only bytes that are rare inside functions count as prologues.
  */
 enum sframe_keeps_fp sframe_keeps_fp_of_jit(const struct sframe_prologues *starts)
 {

@@ -16,13 +16,13 @@ struct vm_area_struct;
 enum sframe_keeps_fp {
 	SFRAME_KEEPS_FP_UNKNOWN,	/* no scan has read enough code yet to decide */
 	SFRAME_KEEPS_FP_YES,		/* most functions with a frame push a record (FP, RA) */
-	SFRAME_KEEPS_FP_NO,		/* many frames have no record, or no frame was found */
+	SFRAME_KEEPS_FP_NO,		/* fewer do, or no function with a frame was found */
 };
 
 enum sframe_prologue {
-	SFRAME_PROLOGUE_NONE,		/* no function that makes a frame begins at this address */
+	SFRAME_PROLOGUE_NONE,		/* no start of a function with a frame at this address */
 	SFRAME_PROLOGUE_FP,		/* start of a function that pushes a record (FP, RA) */
-	SFRAME_PROLOGUE_OTHER,		/* start of a function that makes a frame, but no record */
+	SFRAME_PROLOGUE_OTHER,		/* start of a function with a frame that lacks (FP, RA) */
 };
 
 struct sframe_prologues {

@@ -136,7 +136,7 @@ static unsigned int first_after(const struct sfu_map *map, bool by_section, unsi
 
 	while (low < high) {
 		unsigned int middle = low + (high - low) / 2;
-		/* @range is not NULL: entry @middle exists, and all entries begin below ~0UL. */
+		/* Not NULL: entry @middle exists, and each entry begins below ~0UL. */
 		const struct sfu_range *range = nth_before(map, by_section, middle, ~0UL);
 
 		if ((by_section ? range->section.end : range->end) > addr)
@@ -153,7 +153,7 @@ const struct sfu_range *sfu_map_find_overlap(const struct sfu_map *map, unsigned
 	return nth_before(map, false, first_after(map, false, start), end);
 }
 
-/* Returns true if @map has code or a section between @start and @end, even in an unmapped range. */
+/* Returns true if code or a section in @map, even if marked unmapped, overlaps @start to @end. */
 bool sfu_map_covers(const struct sfu_map *map, unsigned long start, unsigned long end)
 {
 	return sfu_map_find_overlap(map, start, end) ||
@@ -161,8 +161,10 @@ bool sfu_map_covers(const struct sfu_map *map, unsigned long start, unsigned lon
 }
 
 /*
- * Marks ranges as unmapped that have any code, or part of their section, between @start and @end.
- * Sets @code_remains if one also has code elsewhere. Returns false if the caller must drop the map.
+ * Called after munmap() of an area, @start to @end. Marks ranges (executable mappings) as unmapped
+ * if their code or section overlaps the area. Sets @code_remains if such a range has code outside
+ * the area. If it overlaps the code or sections of more than MAX_MARKED ranges, returns false: the
+ * caller must drop the map.
  */
 bool sfu_map_unmap(struct sfu_map *map, unsigned long start, unsigned long end, bool *code_remains)
 {

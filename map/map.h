@@ -4,12 +4,14 @@
  *
  * - mmap() or fork(): the hook requests a scan, which makes a new map before new code runs. If
  *   none was made, a sample in the code requests one.
- * - munmap(): the hook marks ranges as unmapped, even for running walks; or drops the map.
- * - A table is loaded, or a program opens the device to read requests: sfu_table_generation grows.
- *   A sample without row or section requests a scan if &sfu_map.generation is older.
+ * - munmap(): the hook marks ranges as unmapped, even for running walks. If these are too many, it
+ *   drops the map. It also drops a map with more than one reference: a forked child may share the
+ *   map, and may still map this code.
+ * - A table is loaded, or a program opens the device to read requests for tables. Then
+ *   sfu_table_generation grows. A sample that finds no rows requests a scan if the map is older.
  * - A file with a table is written to: no hook sees this. So the first sample after
- *   &sfu_map.valid_until requests a scan, which checks the files.
- * - The ioctl() SFRAME_PROCESS loads or removes JIT tables: it sets valid_until to the past.
+ *   &sfu_map.valid_until requests a scan, which checks the files. The ioctl() SFRAME_PROCESS, which
+ *   loads or removes JIT tables, also causes this scan: it sets valid_until to the past.
  */
 #ifndef SFU_MAP_H
 #define SFU_MAP_H
@@ -39,8 +41,8 @@ struct sfu_range {
 	 * a lock. A later scan reads the code there, to set @keeps_fp.
 	 */
 	unsigned long		missed_addr;
-	struct sframe_prologues	starts;		/* function prologues counted in anonymous code */
-	unsigned int		nr_read;	/* number of pages whose prologues @starts counts */
+	struct sframe_prologues	starts;		/* prologues in the first @nr_read pages */
+	unsigned int		nr_read;	/* pages of anonymous code read so far by scans */
 	u8			keeps_fp;	/* enum sframe_keeps_fp */
 	bool			was_read;	/* scans have read all of the anonymous code once */
 	bool			has_no_data;	/* code of @file has no SFrame rows, keeps no FP */
@@ -66,13 +68,13 @@ struct sfu_map {
 	unsigned int		generation;	/* sfu_table_generation when the scan began */
 	unsigned long		valid_until;	/* samples after this jiffy request a new scan */
 	/*
-	 * A walk that finds no row requests another scan: the last one did not find ELF headers in
-	 * memory, or could not use a table, because non-root users' table memory was full.
+	 * Set if a file's ELF headers were not in memory, or a table could not be used, as
+	 * table memory of non-root users was full. A walk that finds no row then requests a scan.
 	 */
 	bool			is_incomplete;
 	unsigned long		main_ra;	/* return address of main(); 0: not known yet */
 	unsigned long		thread_ra;	/* return address of thread functions; 0: unknown */
-	u32			*by_section;	/* indexes into @ranges, by address of section */
+	u32			*by_section;	/* indexes into @ranges, sorted by section.start */
 	struct sfu_range	ranges[] __counted_by(nr_ranges);	/* ascending, disjoint */
 };
 
@@ -87,7 +89,7 @@ const struct sfu_range *sfu_map_find_overlap(const struct sfu_map *map, unsigned
 					     unsigned long end);
 bool sfu_map_covers(const struct sfu_map *map, unsigned long start, unsigned long end);
 
-/* Walks that have already found the range stop using its section. */
+/* Hides a range from walks. Walks that have already found it stop using its section. */
 static inline void sfu_range_mark_unmapped(struct sfu_range *range)
 {
 	WRITE_ONCE(range->unmapped, true);

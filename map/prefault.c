@@ -24,7 +24,7 @@
 #include "map/scan.h"
 #include "sframe_file_system.h"
 
-/* Maximum of pages in a call of filemap_map_pages(). With the double, preemption is off longer. */
+/* Maximum of pages per call of filemap_map_pages(). With 128, preemption would be off longer. */
 #define PAGES_AT_ONCE	64UL
 
 /*
@@ -42,9 +42,9 @@ static bool has_trusted_io(const struct file *file)
 	const struct super_block *sb = file_inode(file)->i_sb;
 
 	/*
-	 * A disk (s_bdev) does not make this safe: FUSE on a disk waits for a user process, and a
-	 * cluster file system for machines that may never answer. So only file systems whose source
-	 * code was examined are accepted. btrfs is on a disk, but sets no s_bdev.
+	 * Even on a disk (s_bdev is set), a file system may wait for others. FUSE waits for a user
+	 * process, a cluster file system for machines that may never answer. So accept only file
+	 * systems whose source code was examined. Of these, btrfs is on a disk but sets no s_bdev.
 	 */
 	return sb->s_magic == BTRFS_SUPER_MAGIC ||
 	       (sframe_tells_changes(sb->s_magic) && sb->s_bdev);
@@ -188,7 +188,10 @@ static bool has_page(struct mm_struct *mm, unsigned long addr, bool or_away)
 	return pte_present(pte) || (or_away && !pte_none(pte));
 }
 
-/* Maps cached pages, if their (one) page table exists. The caller has checked can_map(@vma). */
+/*
+ * Maps cached pages from @start to @end, which must all belong to one page table. If it is missing,
+ * maps none. The caller has checked can_map(@vma).
+ */
 static void map_cached(struct vm_area_struct *vma, unsigned long start, unsigned long end)
 {
 	pgoff_t first = linear_page_index(vma, start);
@@ -202,10 +205,10 @@ static void map_cached(struct vm_area_struct *vma, unsigned long start, unsigned
 	};
 
 	/*
-	 * Never call a file system's own ->map_pages(). If has_trusted_io(), filemap_map_pages()
-	 * can replace it: the function of xfs before 6.5 only adds a sleeping lock, which cached
-	 * pages do not need. Other file systems may need their own: the function of afs checks
-	 * whether cached pages are still valid. Map none of their pages here.
+	 * Never call a file system's own ->map_pages(). If the file system was examined (see
+	 * has_trusted_io()), call filemap_map_pages() instead. xfs before 6.5 only adds a sleeping
+	 * lock, which cached pages do not need. For others, do nothing: their own function may be
+	 * needed. That of afs checks whether cached pages are still valid.
 	 */
 	if (!vmf.pmd || (vma->vm_ops->map_pages != filemap_map_pages &&
 			 (!vma->vm_ops->map_pages || !has_trusted_io(vma->vm_file))))
@@ -215,9 +218,10 @@ static void map_cached(struct vm_area_struct *vma, unsigned long start, unsigned
 }
 
 /*
- * Returns true if the control group has memory for a page table of each level. If it has not, this
- * test only fails, but a page fault would call the OOM killer. The pages that the test frees leave
- * their charge with this CPU, so the next page fault hardly ever exceeds the group's memory limit.
+ * Returns true if the control group has memory for a page table of each level. If it has not, a
+ * page fault would call the OOM killer. So this function first allocates such pages, which may fail
+ * without harm, and frees them. The kernel keeps their charge in this CPU's stock. The page fault
+ * takes its charge from this stock, and hardly ever exceeds the group's memory limit.
  */
 static bool has_memory(void)
 {
@@ -237,8 +241,10 @@ static bool has_memory(void)
 static bool can_fault(const struct file *file)
 {
 	/*
-	 * tmpfs reads no disk. But a fault waits while fallocate() punches a hole in the file: then
-	 * i_private is set. If it is set after this check, the fault waits for this one hole.
+	 * A fault on tmpfs reads no disk. But it waits while fallocate() punches a hole in the
+	 * file. Then i_private is set, so return false. If fallocate() begins after this check, the
+	 * fault waits until this hole is punched. This is accepted: the fault then returns, and
+	 * map_page() does not repeat it.
 	 */
 	if (inode_to_bdi(file_inode(file)) == &noop_backing_dev_info)
 		return !READ_ONCE(file_inode(file)->i_private);
@@ -250,7 +256,10 @@ static void map_page(struct sfu_prefault *prefault, struct vm_area_struct *vma,
 {
 	pgoff_t index = linear_page_index(vma, addr);
 	struct file *file = vma->vm_file;
-	/* Keep the folio in the page cache: only truncate() etc. lets a fault read the file. */
+	/*
+	 * A fault reads the file if the page is not in the page cache. While this reference is
+	 * held, reclaim cannot remove the folio from there. Only truncate() etc. can.
+	 */
 	struct folio *folio = get_cached(file, index);
 
 	if (!folio) {
@@ -269,7 +278,7 @@ static void map_page(struct sfu_prefault *prefault, struct vm_area_struct *vma,
 		goto out;
 	/* If memory is short, this scan makes no more faults: each try would reclaim memory. */
 	prefault->lacks_memory = !has_memory();
-	/* The fault adds the page table. On tmpfs, a fault on a locked folio waits: make none. */
+	/* On tmpfs, a page fault would wait until the folio is unlocked: then make no fault. */
 	if (!prefault->lacks_memory && !folio_test_locked(folio))
 		handle_mm_fault(vma, addr, FAULT_FLAG_REMOTE | FAULT_FLAG_ALLOW_RETRY |
 				FAULT_FLAG_RETRY_NOWAIT, NULL);

@@ -60,7 +60,8 @@ enum sfu_scan_reason {
  * written under &sfu_process.lock; samples also write @event_scans, without a lock.
  */
 struct sfu_quota {
-	s64	scan_at;	/* earliest time of a scan; scans for mmap() etc. wait longer */
+	/* Earliest time of the next scan; for mmap() etc., later by SHARE * BURST / 2. */
+	s64	scan_at;
 	s64	sample_at;	/* earliest time of a scan for a sample, unless @scan_at is later */
 	/* Least ns between scans for samples; grows while scans find no new code, rows, pages. */
 	s64	wait;
@@ -76,12 +77,14 @@ struct sfu_quota {
  */
 #define SFU_EVENT_SCANS_MAX	48
 
-/* Called for a sample, in any context. */
+/*
+ * Called for a sample, in any context: lets mmap(), munmap() and fork() request one more scan. No
+ * lock: of two changes at once, one may be lost, which is only one scan too many or too few.
+ */
 static inline void sfu_quota_count_sample(struct sfu_quota *quota)
 {
 	unsigned int event_scans = READ_ONCE(quota->event_scans);
 
-	/* No lock: of two changes at once, one may be lost: only one scan more or less. */
 	if (event_scans < SFU_EVENT_SCANS_MAX)
 		WRITE_ONCE(quota->event_scans, event_scans + 1);
 }
@@ -89,11 +92,13 @@ static inline void sfu_quota_count_sample(struct sfu_quota *quota)
 /* The request for a scan of one process, see map/request.c. @lock is taken with interrupts off. */
 struct sfu_request {
 	struct callback_head	work;		/* task work that scans, in the task @holder */
-	struct irq_work		irq_work;	/* queued by a sample: gives @work to @sampled */
+	/* Queued by a sample, maybe in an NMI: adds the task work @work to the task @sampled. */
+	struct irq_work		irq_work;
 	struct task_struct	*sampled;	/* sampled task, with a reference; NULL: none */
 	raw_spinlock_t		lock;		/* protects @holder, @reason and @is_closed */
 	struct task_struct	*holder;	/* task that is to run @work; NULL: none */
-	enum sfu_scan_reason	reason;		/* highest enum value requested since last scan */
+	/* Why the task is to scan: the highest reason of all requests since the last scan. */
+	enum sfu_scan_reason	reason;
 	bool			is_closed;	/* process left the hash table: refuse requests */
 };
 
@@ -121,9 +126,10 @@ struct sfu_process {
 		 */
 		bool		has_new_code;
 		/*
-		 * mmap() of a file between these addresses requests a scan. Either a section that
-		 * the last scan missed may be mapped there. Or munmap() removed part of a range or
-		 * of its section there: walks do not use the rest of the range before a scan.
+		 * If mmap() maps a file between these two addresses, it requests a scan:
+		 * - The last scan found code whose SFrame section was not mapped there yet.
+		 * - munmap() removed part of some code, or of its section. Until a scan sees what
+		 *   is mapped there now, walks find no rows for the rest of this code.
 		 */
 		unsigned long	await_start;
 		unsigned long	await_end;
@@ -139,10 +145,9 @@ struct sfu_process {
 	struct rcu_head		rcu;
 };
 
-/* Called under RCU, or with preemption disabled. */
+/* Called under RCU; in hooks, with preemption disabled: rcu_read_lock() would take more time. */
 static inline struct sfu_map *sfu_process_map(const struct sfu_process *process)
 {
-	/* Hooks of samples and mmap() disable preemption, as rcu_read_lock() takes more time. */
 	return process ? rcu_dereference_check(process->map, rcu_read_lock_sched_held()) : NULL;
 }
 
@@ -158,9 +163,10 @@ static inline struct sfu_map *sfu_process_walk_map(const struct sfu_process *pro
 	struct sfu_map *map;
 
 	/*
-	 * A scan stores the child's own map in process->map, and then clears inherited.map. So read
-	 * inherited.map first. Else a walk could read the parent's map in process->map, and later
-	 * find inherited.map NULL. Then it would take the parent's map for the child's own.
+	 * A forked child begins with its parent's map, both in process->map and in inherited.map. A
+	 * scan first stores the child's own map in process->map, and then NULL in inherited.map. If
+	 * a walk read process->map first, it could get the parent's map, and then NULL. It would
+	 * take this map for the child's own, and write to it. So read inherited.map first.
 	 */
 	inherited = process ? smp_load_acquire(&process->inherited.map) : NULL;
 	map = sfu_process_map(process);
@@ -201,7 +207,7 @@ struct callback_head *sfu_cancel_task_work(struct task_struct *task, struct call
 /* sfu_request_exit() runs in task context, and may sleep. */
 void sfu_request_exit(void);
 
-/* map/spares.c: sfu_spares_take() runs in any context, NMI included, under processes_lock. */
+/* map/spares.c: sfu_spares_take(): any context, even NMI; caller got processes_lock by trylock. */
 struct sfu_process *sfu_spares_take(void);
 
 /* sfu_spares_refill(), _init() and _exit() run in task context, and may sleep. */

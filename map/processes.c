@@ -12,7 +12,7 @@
 #include "map/scan.h"
 #include "sframe_stats.h"
 
-/* Attempts of a sample to take processes_lock. With half, more samples fail to add a process. */
+/* A sample tries this often to take processes_lock. With half as many tries, more give up. */
 #define LOCK_TRIES	200
 
 static DEFINE_HASHTABLE(processes, 12);
@@ -45,7 +45,7 @@ static struct sfu_process *add_locked(struct mm_struct *mm, struct sfu_map *map)
 		return NULL;
 	process->mm = mm;
 	process->number = ++last_number;
-	/* Only hooks of execve(), fork() pass @map: the process starts now. 0: it is older. */
+	/* Only execve() and fork() pass a @map: the process is new. Else its age is unknown. */
 	process->quota.began_at = map ? ktime_get_mono_fast_ns() : 0;
 	process->quota.event_scans = SFU_EVENT_SCANS_MAX;
 	sfu_request_init(&process->request);
@@ -93,9 +93,10 @@ static void remove_process(struct sfu_process *process)
 		return;
 	sfu_request_close(process);
 	/*
-	 * Put the map now, not a grace period later in free_process(). It may be the parent's map,
-	 * which a child of fork() shares until its own scan. While it is shared, munmap() in the
-	 * parent cannot change it, but must drop it: then the parent needs a scan.
+	 * This process may be a forked child that still shares its parent's map. While the map is
+	 * shared, munmap() in the parent must not mark code in it as unmapped: it drops the map, so
+	 * that the parent needs a new scan. To end the sharing early, put the map now, not a
+	 * grace period later in free_process().
 	 */
 	sfu_map_put(unrcu_pointer(xchg(&process->map, NULL)));
 	sfu_process_put(process);
@@ -121,7 +122,7 @@ struct sfu_process *sfu_processes_get(struct mm_struct *mm)
 	return process && refcount_inc_not_zero(&process->refs) ? process : NULL;
 }
 
-/* Lets current scan its process (@mm) at once, as for a sample. Returns 0 or an error. */
+/* For a stack unwound in task context: current scans its process (@mm) at once, as for a sample. */
 int sfu_processes_scan(struct mm_struct *mm)
 {
 	struct sfu_process *process = sfu_processes_get(mm);

@@ -13,29 +13,30 @@
 #include "map/process.h"
 
 /*
- * A scan of T ns delays the next scan of the process by SHARE * T. But time without scans is saved:
- * after SHARE * BURST ns, scans that take BURST ns in total cause no delay.
- * With half of BURST, or twice SHARE, walks in new code find no callers for longer.
- * With twice BURST, or half of SHARE, scans slow the process down more.
+ * A token bucket limits the scans of a process. In SHARE ns, it gains 1 ns, up to BURST ns.
+ * A scan of T ns takes T ns out. If less than 0 is left, no scan begins until it is 0 again.
+ * If BURST were half, or SHARE twice as large, walks in new code would find no callers for longer.
+ * If BURST were twice as large, or SHARE half, scans would slow the process down more.
  */
 #define SHARE		32
 #define BURST		(3 * (s64)NSEC_PER_MSEC)
 
 /*
- * Delay between scans for samples, if the last found nothing new: WAIT_MIN, then each time twice
- * as long, up to WAIT_MAX. With twice WAIT_MAX, a section that was not in memory may stay unused
- * for longer after it has been read.
+ * If a scan for a sample finds nothing new, the next one waits for WAIT_MIN. Each further scan in
+ * vain doubles the wait, up to WAIT_MAX. If WAIT_MAX were larger, an SFrame section that has just
+ * been read from the disk could stay unused for longer.
  */
 #define WAIT_MIN	((s64)NSEC_PER_MSEC)
 #define WAIT_MAX	((s64)NSEC_PER_SEC)
 
 /*
- * Limits, in bytes, of the SFrame sections that one scan examines, to make their pages present.
- * With less, more walks need missing pages. With more, scans take longer.
+ * A scan makes pages of SFrame sections present, as walks cannot take page faults. If mmap() etc.
+ * requested it, it examines at most PREFAULT_MIN bytes; if a sample did, up to PREFAULT_MAX.
+ * With lower limits, more walks would find pages missing; with higher, scans would take longer.
  */
 #define PREFAULT_MIN	((unsigned long)SZ_64K)
 #define PREFAULT_MAX	((unsigned long)SZ_64M)
-/* After this number of scans for samples, each later one may examine PREFAULT_MAX bytes. */
+/* After this many scans for samples, the limit of a process has risen to PREFAULT_MAX. */
 #define SAMPLE_SCANS_MAX	5
 #define PAGE_NS		1000	/* estimated ns to make a section's page present in the process */
 
@@ -43,7 +44,7 @@ bool sfu_quota_may_scan(const struct sfu_quota *quota, enum sfu_scan_reason reas
 {
 	s64 now;
 
-	/* Mostly, mmap() etc. have used up their scans: return early, without reading the clock. */
+	/* Mostly, mmap() etc. have used up their scans: return without reading the clock. */
 	if (reason != SFU_SCAN_SAMPLE && !READ_ONCE(quota->event_scans))
 		return false;
 	now = ktime_get_mono_fast_ns();
@@ -60,8 +61,9 @@ unsigned long sfu_quota_may_prefault(const struct sfu_quota *quota, enum sfu_sca
 	if (reason != SFU_SCAN_SAMPLE)
 		return PREFAULT_MIN;
 	/*
-	 * A new process may end soon: spend only 1/SHARE of its age so far on adding pages.
-	 * But after n scans for samples, a scan may examine at least PREFAULT_MIN * 4^n bytes.
+	 * A new process may end soon. So to make pages present, this scan may take only 1/SHARE of
+	 * the age of the process: at PAGE_NS a page, this limits the bytes that it may examine.
+	 * After n scans for samples, the limit is at least PREFAULT_MIN * 4^n bytes.
 	 */
 	return clamp(max(age, 0) / SHARE / PAGE_NS * PAGE_SIZE,
 		     PREFAULT_MIN << 2 * quota->nr_sample_scans, PREFAULT_MAX);

@@ -24,10 +24,11 @@
 #include "sframe_stats.h"
 
 /*
- * To move the work of a request to another task, at most this number of task works are searched in
- * the first task. A task that closes files has one task work for each file.
- * With half, more requests stay in sleeping tasks.
- * With the double, interrupts are disabled for longer.
+ * A sleeping task may never run the task work that scans. So a later request moves this work to
+ * another task. With interrupts off, it searches at most this many of the sleeping task's works.
+ * There may be many: a task that closes files has one task work for each file.
+ * If this limit were half, more requests would stay in sleeping tasks.
+ * If it were twice as large, interrupts would be off for longer.
  */
 #define TAKE_BACK_MAX	64
 
@@ -99,7 +100,7 @@ static void give_request(struct sfu_process *process, struct task_struct *task,
 	    !request->is_closed && !task_work_add(task, &request->work, SFU_TWA_RESUME))
 		WRITE_ONCE(request->holder, task);
 	has_holder = request->holder;
-	/* A request that has a holder has a reference to its process. */
+	/* A task, the holder, now has the task work: this work needs a reference to @process. */
 	if (has_holder && !had_holder) {
 		refcount_inc(&process->refs);
 		atomic_inc(&nr_held);
@@ -214,9 +215,10 @@ static void take_all_back(void)
 				container_of(work, struct sfu_process, request.work);
 
 			/*
-			 * Other CPUs use request.holder, which is @task, under request.lock. Its
-			 * pending work kept @task from ending. Now only this RCU section keeps
-			 * @task in memory. So clear request.holder before this section ends.
+			 * @task could not end before it had run this work. Now the work is
+			 * cancelled, and only guard(rcu) above keeps @task in memory. Other CPUs
+			 * may still find @task in request.holder, under request.lock. So clear
+			 * request.holder before the end of guard(rcu).
 			 */
 			raw_spin_lock_irq(&process->request.lock);
 			WRITE_ONCE(process->request.holder, NULL);
@@ -237,9 +239,10 @@ void sfu_request_exit(void)
 	if (atomic_read(&nr_held))
 		take_all_back();
 	/*
-	 * Irq works and scans wait for nothing that a process controls. But the task of a
-	 * scan may first run other task works: closing a file may wait for a socket or a server.
-	 * Then the unload waits, too. Pairs with release_process().
+	 * Wait until release_process(), which pairs with this read, was called for each irq work
+	 * and each task work that scans. These works wait for nothing that a process controls. But
+	 * a task may have to close a file before it scans: this may wait for a socket or a
+	 * server. Then the unload waits, too.
 	 */
 	while (atomic_read_acquire(&nr_held)) {
 		schedule_timeout_uninterruptible(1);
@@ -248,7 +251,10 @@ void sfu_request_exit(void)
 		pr_warn("unloading waits for a task that reads ahead or closes files\n");
 		log_at = jiffies + MAX_JIFFY_OFFSET;
 	}
-	/* Wait for tasks at the end of serve_in_task(), even preempted: they do not sleep there. */
+	/*
+	 * A task may be preempted in the last instructions of serve_in_task(), where it never
+	 * sleeps. So wait until each task has slept or been in user mode: it has left this code.
+	 */
 	synchronize_rcu_tasks();
 	/* Wait for the end of give_to_sampled(), which runs with interrupts disabled. */
 	synchronize_rcu();

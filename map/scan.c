@@ -32,9 +32,9 @@
 #define VALID_TIME	HZ
 
 /*
- * The quota of a process counts the time of a scan, but at most COST_MOST times the estimated time:
- * other tasks may have run meanwhile.
- * With half, slow scans count too little. With the double, the time of other tasks counts more.
+ * A scan takes the time that it lasted out of the quota of its process. But other tasks may have
+ * run in this time. So the scan takes out at most COST_MOST times its estimated time.
+ * If COST_MOST were 2, slow scans would take out too little. If 10, more time of other tasks.
  */
 #define COST_MOST	5
 /* Estimated times of the parts of a scan, in ns. */
@@ -54,7 +54,7 @@ static void prefault(struct sfu_scan *scan, const struct sfu_range *range, unsig
 
 /*
  * Longest section, in bytes, that a scan for mmap(), munmap() or fork() reads. Only a scan for a
- * sample, if one comes, reads longer sections. With half, more samples lack rows.
+ * sample, if one comes, reads longer sections. If this were 32K, more samples would lack rows.
  */
 #define SHORT_SECTION	SZ_64K
 
@@ -86,8 +86,9 @@ static enum sfu_section_state examine_section(struct sfu_scan *scan, struct sfu_
 	switch (sfu_section_check(section, &defect)) {
 	case 0:
 		/*
-		 * Linkers that merge .sframe sections sort the functions. Others (lld) append
-		 * the sections: a search would take too long, so the code needs a loaded table.
+		 * Some linkers (lld) append the .sframe sections of object files, and do not sort
+		 * the functions. To find one, a walk would have to read them all: too slow. So do
+		 * not use this section. User space may load a compiled table of the file, sorted.
 		 */
 		return section->hdr.flags & SFRAME_F_FDE_SORTED ? SFU_SECTION_READY :
 								  SFU_SECTION_NONE;
@@ -125,6 +126,7 @@ static void forget_section(struct sfu_section *section, enum sfu_section_state s
 	sfu_section_reset(section, state);
 }
 
+/* Lets a range use the compiled table of its file; or of the vDSO, if @file is NULL. */
 static bool use_table(struct sfu_scan *scan, struct sfu_range *range, const struct file *file)
 {
 	struct sfu_section *section = &range->section;
@@ -142,7 +144,10 @@ static bool use_table(struct sfu_scan *scan, struct sfu_range *range, const stru
 	}
 	if (answer == SFU_FILE_UNKNOWN && file)
 		sfu_wanted_add(file, range->start);
-	/* The last map's table is unusable now: try .sframe of the file. The vDSO has no file. */
+	/*
+	 * The table of the previous map is unusable now. In state PENDING (section not read yet),
+	 * find_mapped() tries .sframe of the file instead. The vDSO has no file.
+	 */
 	if (section->source == SFU_SOURCE_TABLE)
 		forget_section(section, file ? SFU_SECTION_PENDING : SFU_SECTION_NONE);
 	section->lacks_room = answer == SFU_FILE_NO_ROOM;
@@ -188,10 +193,13 @@ static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma, struct s
 		};
 	/* If @range is a copy from the last map, it needs its own reference to its table. */
 	sfu_table_get(section);
-	/* Keep no JIT table of the last map: it may have ended, or belong to the parent process. */
+	/* A JIT table of the last map may have ended, or be the parent's: search again below. */
 	if (section->source == SFU_SOURCE_JIT_TABLE)
 		forget_section(section, SFU_SECTION_NONE);
-	/* Rows cached for a parent may be wrong in its child: a new section number has none. */
+	/*
+	 * A forked child may have changed its .sframe. Row caches find rows by section number.
+	 * A new number keeps walks of the child from using rows cached from the parent's .sframe.
+	 */
 	if (scan->is_inherited && !section->table)
 		section->number = sfu_row_cache_new_section(&section->key_base);
 
@@ -231,8 +239,9 @@ static unsigned long valid_until(const struct sfu_scan *scan)
 	unsigned long until = jiffies + VALID_TIME;
 
 	/*
-	 * A scan of only new code does not check whether other files have changed. So keep the time
-	 * of their next check from the last map. The empty map of execve() has none: set a new one.
+	 * valid_until is when the files of the map must be checked again, as they may have changed.
+	 * A scan of only new code checks no other files, so it keeps this time of the last map. But
+	 * the map that a process has from execve() is empty, without such a time: set a new time.
 	 */
 	if (is_for_new_code(scan) && scan->last && scan->last->nr_ranges &&
 	    time_before(scan->last->valid_until, until))
@@ -277,7 +286,7 @@ static void publish(struct sfu_scan *scan)
 		map->nr_sections += is_ready || (is_pending && section->start);
 		map->is_incomplete |= (is_pending && !section->start) || section->lacks_room;
 	}
-	/* Without SFrame data, the kernel unwinds the stacks: it does not need keeps_fp. */
+	/* Without SFrame data, the kernel unwinds the stacks: no walk asks if code keeps FP. */
 	if (map->nr_sections)
 		find_keeps_fp(scan);
 	atomic_long_add(map->nr_sections, &sfu_held.sections);
@@ -303,8 +312,9 @@ static int make_map(struct sfu_scan *scan, s64 *cost)
 	scan->map->generation = atomic_read_acquire(&sfu_table_generation);
 	scan->found_new = !scan->last || scan->last->nr_ranges != nr;
 	/*
-	 * Pairs with is_map_complete(), in the hook of fork(). Until the new map is published,
-	 * is_map_complete() must find has_new_code set or &sfu_process.lock held.
+	 * In the hook of fork(), is_map_complete() tests has_new_code, then the lock. If the flag
+	 * is clear and the lock free, it takes the published map as complete. So other CPUs must
+	 * see that this scan holds &sfu_process.lock, before they see the flag cleared below.
 	 */
 	smp_mb();
 	WRITE_ONCE(scan->process->vma_hints.has_new_code, false);
@@ -340,9 +350,10 @@ static int scan_locked(struct sfu_scan *scan)
 	}
 	started = ktime_get_mono_fast_ns();
 	/*
-	 * Read inherited.map before map: munmap() clears first map, and then inherited.map. In the
-	 * other order, this scan could read the parent's map, and then NULL in inherited.map. Then
-	 * the parent's map would count as the child's own.
+	 * A forked child begins with its parent's map, in process->map and in inherited.map. The
+	 * hook of munmap() clears process->map, then inherited.map. If this scan read process->map
+	 * first, both could be cleared before it reads inherited.map. Then it would take the
+	 * parent's map for the child's own. So read inherited.map first.
 	 */
 	inherited = smp_load_acquire(&process->inherited.map);
 	scan->last = sfu_process_get_map(process);

@@ -10,7 +10,7 @@
 struct file;
 struct folio;
 
-/* Most file parts that a scan reads ahead. With half, new programs need more scans. */
+/* Maximum of file parts that a scan reads ahead. With 4, new programs would need more scans. */
 #define SFU_MAX_COLD	8
 
 /* Pages of mapped files that one scan may make present, has made present, or will read ahead. */
@@ -21,7 +21,7 @@ struct sfu_prefault {
 	bool			lacks_memory;	/* no memory for page tables: make no more faults */
 	unsigned int		nr_cold;
 	loff_t			bytes_cold;	/* bytes to read ahead: total of all @len */
-	struct sfu_cold_file {			/* part of a file, not in the page cache */
+	struct sfu_cold_file {			/* file part to read ahead: page cache lacks it */
 		struct file	*file;		/* file to read ahead, with a reference */
 		loff_t		pos;
 		loff_t		len;

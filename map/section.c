@@ -117,7 +117,7 @@ int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
 	 */
 	if (lookup->is_inherited && sfu_section_is(section, SFU_SECTION_BAD))
 		lookup->bad = section;
-	/* The walk that found the section bad ends. Later walks find no rows in this section. */
+	/* -EBADMSG ends the walk that found the section malformed. Later walks go on without it. */
 	if (!sfu_section_is(section, SFU_SECTION_READY))
 		return section == lookup->bad ? -EBADMSG : -ENOENT;
 

@@ -36,8 +36,9 @@ struct sfu_section {
 	u64			number;		/* identifies the section in row caches */
 	u64			key_base;	/* key of a cached row = address of code + this */
 	/*
-	 * If a function jumps to this JIT code: its address, and its size in bytes; else size 0.
-	 * The JIT code runs in the frame of this function, see step_after_jump() in walk/walk.c.
+	 * Some JIT code makes no frame: another function jumps to it, and it runs in the frame of
+	 * that function. Then @entry_start is the address of that function, and @entry_size its
+	 * size in bytes; else the size is 0. See step_after_jump() in walk/walk.c.
 	 */
 	unsigned long		entry_start;
 	unsigned long		entry_size;
@@ -49,17 +50,18 @@ struct sfu_section {
 };
 
 /*
- * Limit of the work of one walk, in estimated instructions. The real number stays below 60,000.
+ * Limit of the CPU instructions of one walk, estimated. The real number stays below 60,000.
  * With half, more walks end early (SFU_STOP_BUDGET); with the double, samples take longer.
  */
 #define SFU_BUDGET		56000U
-#define SFU_TABLE_COST		128	/* estimated instructions of a row look-up in a table */
-#define SFU_TABLE_ENTRY_COST	20	/* estimated instructions per table entry searched */
+#define SFU_TABLE_COST		128	/* taken from SFU_BUDGET for each row look-up in a table */
+#define SFU_TABLE_ENTRY_COST	20	/* taken from SFU_BUDGET for each table entry searched */
 
 /* The state that all look-ups of rows in one walk share. */
 struct sfu_lookup {
-	struct sframe_reader	rd;		/* decoder, with the walk's instruction budget */
-	struct sfu_row_cache	cache;		/* this CPU's row cache; in a nested walk, @own */
+	struct sframe_reader	rd;		/* decoder; rd.budget: what is left of SFU_BUDGET */
+	/* This CPU's row cache; @own if this walk (in an NMI, say) interrupts a walk using it. */
+	struct sfu_row_cache	cache;
 	struct sfu_row_set	own;		/* small row cache that only this walk uses */
 	const struct sfu_section *bad;		/* malformed section that the walk met, or NULL */
 	/*

@@ -20,12 +20,18 @@
 
 #define PIECE		512U		/* length in bytes of a piece of code that a scan reads */
 #define NR_PIECES	32		/* maximum of pieces that a scan reads of a file mapping */
-/* Step from one piece to the next, modulo the number of pieces, which is coprime to STRIDE. */
+/*
+ * Step from one piece of code to the next that is read, modulo the number of pieces, which is
+ * coprime to STRIDE. A scan may stop after few pieces: so these come from all over the mapping.
+ */
 #define STRIDE		13
 #define WHOLE		(NR_PIECES * PIECE)
 
-/* On x86, prologues are sought at each byte of JIT code, but only at each 16th byte of files. */
-#define JIT_PIECES	4	/* pieces of a file searched in the time of one piece of JIT code */
+/*
+ * On x86, the search for prologues tests each byte of JIT code, but only each 16th byte of a file.
+ * So JIT code takes longer: one piece of it counts as this number of pieces of a file.
+ */
+#define JIT_PIECES	4
 
 /* Pages of JIT code that one scan reads. With half, reading all code takes twice the scans. */
 #define NR_PAGES	8U
@@ -33,7 +39,7 @@
 /*
  * Counts the function prologues in @len bytes of code at @pos, in one page of a file. Returns 0, or
  * -EAGAIN: the page is not in the page cache;
- * -ENOEXEC: scans must not read the page cache of such a file.
+ * -ENOEXEC: sfu_prefault_can_read() forbids to read the page cache, as for files on hugetlbfs.
  */
 static int count_in_file(struct sframe_prologues *starts, struct sfu_prefault *prefault,
 			 struct file *file, u64 pos, unsigned int len)
@@ -101,8 +107,10 @@ static enum sframe_keeps_fp judge_all(struct sfu_range *range, unsigned int *nr_
 
 /*
  * Called under mmap_lock: finds out whether the code of @range keeps frame pointers. Returns
- * SFRAME_KEEPS_FP_UNKNOWN if needed code of a file is missing, or counts of JIT code are unclear.
- * @needs_all: do not answer after a missing piece: the answer is remembered for all processes.
+ * SFRAME_KEEPS_FP_UNKNOWN if the prologues found do not decide it.
+ * @needs_all: the answer will be remembered for all processes. So if any piece of the file that
+ *	the scan seeks is not in the page cache, return SFRAME_KEEPS_FP_UNKNOWN. Do so also
+ *	without @needs_all if the file can be read ahead: a later scan then knows all pieces.
  * @prefault: notes missing pages of a file, to read them ahead; or NULL.
  * @nr_pieces: grows by the number of pieces that were read or missing.
  */
@@ -125,11 +133,10 @@ enum sframe_keeps_fp sfu_text_keeps_fp(struct sfu_range *range, const struct vm_
 		return SFRAME_KEEPS_FP_NO;
 	if (!file)
 		return judge_nearby(range, nr_pieces) ?: judge_all(range, nr_pieces);
-	/* Code in shared anonymous memory (PHP's JIT) is not read: most pages are never present. */
+	/* Search no prologues in shared anonymous memory: PHP's JIT leaves most of it empty. */
 	if (IS_PRIVATE(file_inode(file)))
 		return SFRAME_KEEPS_FP_NO;
 	needs_all |= reads_ahead;
-	/* STRIDE spreads even the first few pieces over the whole mapping. */
 	for (i = 0; i < nr; i++) {
 		unsigned long page = nr_pages * (i * STRIDE % nr) / nr;
 		unsigned long off = page * PAGE_SIZE + i * len % PAGE_SIZE;

@@ -43,7 +43,8 @@ bool sfu_vmas_have_section(struct mm_struct *mm, const struct sfu_range *range)
 /*
  * Returns true if walks may read the SFrame section of @range, but @mm does not map this section:
  * - after munmap() of the section, until the hook of munmap() has run;
- * - in a child with its parent's map, if fork() copied the VMAs before the parent mapped it.
+ * - in a forked child: fork() copies the VMAs first, then our hook gives it the parent's map.
+ *   In between, another thread may map the section, and a scan may add it to the parent's map.
  */
 bool sfu_vmas_have_lost_section(struct mm_struct *mm, const struct sfu_range *range)
 {

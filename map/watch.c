@@ -27,10 +27,10 @@
 #define PROFILED_FOR	(10 * HZ)
 
 /*
- * Jiffies without a sample after which the number of profilers is set to 0: a profiler stays
- * counted if its get_callchain_buffers() fails.
- * With half, a profiler with rare samples may lose first samples.
- * With the double, hooks may stay set in vain for longer.
+ * Jiffies without a sample after which the number of profilers is set to 0. It may be too high:
+ * after get_callchain_buffers() fails, no put_callchain_buffers() lowers it again.
+ * If this time were half, a profiler with rare samples might lose first samples.
+ * If it were twice as long, hooks might stay set in vain for longer.
  */
 #define FORGOTTEN_AFTER	(600 * HZ)
 
@@ -84,7 +84,10 @@ static void stop_watch(void)
 	if (!is_watching)
 		return;
 	WRITE_ONCE(is_watching, false);
-	/* Cancel the queued check: else no sample can queue it at once, to set the hooks again. */
+	/*
+	 * Cancel the delayed check. If it stayed pending, schedule_delayed_work() in queue_check()
+	 * would do nothing. Then the next sample could not set the hooks at once.
+	 */
 	cancel_delayed_work(&watch_check);
 	sfu_processes_close();
 	sfu_event_remove_hooks();
@@ -128,7 +131,7 @@ bool sfu_watch_sample(void)
 	return false;
 }
 
-/* Task that began to profile, until its task work has set the hooks of mmap() etc.; else NULL. */
+/* Task where start_task_work is pending or running; NULL: a new profiler may use this work. */
 static struct task_struct *starter;
 
 static void start_in_task(struct callback_head *head)
@@ -146,7 +149,10 @@ static void notrace on_profiler(unsigned long ip, unsigned long parent_ip,
 {
 	WRITE_ONCE(profiled_at, jiffies);
 	atomic_inc(&nr_profilers);
-	/* A kernel thread runs no task work: if current is one, the first sample sets the hooks. */
+	/*
+	 * To set the hooks of mmap() etc. may sleep, and this hook must not: so task work does it.
+	 * A kernel thread runs no task work. If current is one, the first sample sets the hooks.
+	 */
 	if (READ_ONCE(is_watching) || current->flags & PF_KTHREAD)
 		return;
 	if (!cmpxchg(&starter, NULL, current) &&
@@ -160,8 +166,8 @@ static void notrace on_profiler_end(unsigned long ip, unsigned long parent_ip,
 {
 	WRITE_ONCE(profiled_at, jiffies);
 	/*
-	 * A profiler that is older than the module may still run: it is not counted, but its next
-	 * sample sets is_sampled again.
+	 * If no profiler is left, mmap() etc. shall request no more scans. A profiler older than
+	 * the module is not counted, but may still run: its next sample sets is_sampled again.
 	 */
 	if (atomic_dec_if_positive(&nr_profilers) <= 0)
 		WRITE_ONCE(is_sampled, false);
@@ -207,12 +213,13 @@ void sfu_watch_exit(void)
 			WRITE_ONCE(starter, NULL);
 	}
 	/*
-	 * If the task already runs its works, wait for the end of start_in_task(). It waits for
-	 * ftrace, but not for this unload: no deadlock. Pairs with start_in_task().
+	 * If the task already runs its task works, start_task_work could not be cancelled. So wait
+	 * until start_in_task() clears @starter, by smp_store_release(). As is_over is set,
+	 * start_in_task() waits only for watch_lock, which is not held here: no deadlock.
 	 */
 	while (smp_load_acquire(&starter))
 		schedule_timeout_uninterruptible(1);
 	cancel_delayed_work_sync(&watch_check);
-	/* Wait for the last instructions of start_in_task(). */
+	/* start_in_task() may not have returned yet. Wait for that: unloading frees its code. */
 	synchronize_rcu_tasks();
 }
