@@ -159,7 +159,7 @@ const u16 sframe_words_sizes[64] = {
 static int set_register(const struct sframe_header *hdr, struct sframe_reader *rd,
 			struct sframe_rule *rule, u32 reg)
 {
-	/* Some assemblers make rules with unknown registers. */
+	/* Some assemblers write numbers of other registers: the row is refused, not malformed. */
 	if (reg >= abis[hdr->abi].nr_regs)
 		return sframe_unsupported(rd, SFRAME_DEFECT_REGNUM);
 	rule->reg = reg;
@@ -237,7 +237,7 @@ static int decode_flex_rule(const struct sframe_header *hdr, struct sframe_reade
 		return 0;
 	/* Data words are sign-extended, but a control word is unsigned: clear the added bits. */
 	control = raw->words[(*i)++] & (U32_MAX >> (32 - (8 << SFRAME_FRE_WORD_SIZE(raw->info))));
-	/* No rule: no offset follows, and @rule stays as it is. */
+	/* 0: the row does not give this rule. No offset follows, and @rule keeps its default. */
 	if (control == 0)
 		return 0;
 	if (*i == nr)
@@ -280,9 +280,9 @@ static noinline int decode_flex(const struct sframe_header *hdr, struct sframe_r
 /*
  * Decodes @raw, a row as the section stores it: "SFrame FRE Info Word", "ABI/arch-specific
  * definition" (DEFAULT FDEs), "Flexible FDE type" (FLEX FDEs). Returns 0, or:
- *   -ENOENT	the function has no rows: V1 and V2 do not define this case
+ *   -ENOENT	@raw stands for a function without rows: only V3 says what this means
  *   -EBADMSG	the number of data words is wrong, or a flexible row has no valid CFA
- *   -EOPNOTSUPP	an offset is too large, or a rule names an unknown register
+ *   -EOPNOTSUPP	an offset is too large, or a rule names an unsupported register
  */
 int sframe_decode_row(const struct sframe_header *hdr, struct sframe_reader *rd,
 		      const struct sframe_raw_row *raw, struct sframe_row *row)
@@ -298,8 +298,9 @@ int sframe_decode_row(const struct sframe_header *hdr, struct sframe_reader *rd,
 		row->signal = raw->form & SFRAME_FORM_SIGNAL;
 		if (raw->form & SFRAME_FORM_EMPTY) {
 			/*
-			 * In V3, a function without rows is outermost. But a signal trampoline has
-			 * a caller, found by the signal frame: all rules stay SFRAME_RULE_SAME.
+			 * In V3, a function without rows has no caller, or is a signal trampoline.
+			 * A trampoline's caller is the code that the signal interrupted. The CFA
+			 * rule stays SFRAME_RULE_SAME: walks then read the signal frame.
 			 */
 			row->outermost = !row->signal;
 			return hdr->version < SFRAME_VERSION_3 ? -ENOENT : 0;

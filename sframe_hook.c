@@ -33,10 +33,11 @@ static int set_filter(struct ftrace_ops *ops, const char *function)
 
 	if (!sfu_hook_is_alive())
 		return -ESHUTDOWN;
-	/* kallsyms_lookup_name() is not exported. register_kprobe() sets .addr, then may fail. */
+	/* kallsyms_lookup_name() is not exported: let register_kprobe() look up the address. */
 	if (!addr) {
 		if (!register_kprobe(&probe))
 			unregister_kprobe(&probe);
+		/* .addr is set even if register_kprobe() found the function, but refused it. */
 		addr = probe.addr;
 	}
 	if (addr)
@@ -118,7 +119,7 @@ void sfu_unhook(struct ftrace_ops *ops)
 /* Returns false if ftrace has shut itself down: then no hook can be set or removed. May sleep. */
 bool sfu_hook_is_alive(void)
 {
-	/* A test: ftrace refuses a filter for address 0, with -ENODEV only if it has shut down. */
+	/* Try a filter for address 0. ftrace refuses it, with -ENODEV only if it has shut down. */
 	static struct ftrace_ops spare;
 
 	return ftrace_set_filter_ip(&spare, 0, 0, 0) != -ENODEV;

@@ -12,7 +12,8 @@
 enum sfu_stop {
 	SFU_STOP_NONE,			/* no reason yet: the walk can go on */
 	SFU_STOP_COMPLETE,		/* the walk has reached the outermost frame */
-	SFU_STOP_ENTRYPOINT,		/* "start" in debugfs: code that starts program or thread */
+	/* "start" in debugfs: the walk has reached code that starts the program or a thread */
+	SFU_STOP_ENTRYPOINT,
 	SFU_STOP_FULL,			/* the callchain has no room for more frames */
 	SFU_STOP_NODATA,		/* no row, and no other evidence of who the caller is */
 	SFU_STOP_UNSCANNED,		/* no scan of the process has found this code so far */
@@ -34,9 +35,13 @@ enum sfu_stop {
 /* How the frame of a caller was found. walk/fallback.c explains the kinds of evidence. */
 enum sfu_method {
 	SFU_METHOD_SFRAME,
-	/* Caller proved by code at the frame's ip, link register, or its own call instruction. */
+	/*
+	 * No SFrame row gave the caller. One of these proved who it is: the instructions of the
+	 * frame's code, arm64's link register, or the call before the return address.
+	 */
 	SFU_METHOD_FP,
-	SFU_METHOD_FP_HABIT,		/* caller found by FP or frame records, without proof */
+	/* Found by FP, frame records or an unverified SP: nothing proves that it is the caller. */
+	SFU_METHOD_FP_HABIT,
 	SFU_METHOD_SIGNAL,
 	NR_SFU_METHODS
 };
@@ -60,7 +65,7 @@ struct sfu_counters {
 	unsigned long	walks;
 	unsigned long	stops[NR_SFU_STOPS];
 	unsigned long	firsts[NR_SFU_STOPS];		/* walks that found no caller, by reason */
-	unsigned long	depths[NR_SFU_STOPS];		/* frames of all walks, by reason of end */
+	unsigned long	depths[NR_SFU_STOPS];		/* sum of frames of the walks in stops[] */
 	unsigned long	frames[NR_SFU_METHODS];		/* callers that were found, by method */
 	unsigned long	cache_hits;
 	unsigned long	cache_misses;

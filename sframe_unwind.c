@@ -304,7 +304,12 @@ static void unhook_unwind_user(void)
 	if (!hooked_deferred)
 		return;
 	sfu_unhook(&unwind_user_ops);
-	/* Wait for tasks in replace_unwind_user(). The three calls: see sframe_unwind_exit(). */
+	/*
+	 * Wait until no task is in replace_unwind_user(). Tasks sleep there only while they hold
+	 * deferred_srcu: synchronize_srcu() waits for these tasks. synchronize_rcu_tasks() waits
+	 * until each running or preempted task sleeps or leaves the kernel. Its first call is for
+	 * tasks that have not taken deferred_srcu yet, its second for tasks that have released it.
+	 */
 	synchronize_rcu_tasks();
 	synchronize_srcu(&deferred_srcu);
 	synchronize_rcu_tasks();
@@ -376,11 +381,8 @@ err_watch:
  *   sfu_device_exit() comes first: then no table is loaded any more.
  * - Samples run on_callchain_user() or on_unwind_user(), which do not sleep.
  *   unregister_ftrace_function() waits for them, also on their way through ftrace's trampoline.
- * - Tasks that on_unwind_user() has sent to replace_unwind_user() sleep there only while they hold
- *   deferred_srcu. Before and after that, they may only be preempted. synchronize_rcu_tasks() waits
- *   until such tasks sleep or leave the kernel. Its first call waits for tasks that have not taken
- *   deferred_srcu yet, and its second call for tasks that have released it. Between both calls,
- *   synchronize_srcu() waits for tasks that hold it.
+ * - Tasks that on_unwind_user() has sent to replace_unwind_user() may sleep there. To wait for
+ *   on_unwind_user() is not enough: unhook_unwind_user() waits for these tasks, too.
  * - Without these hooks, no walk runs, requests a scan or takes a reference on a map.
  *   Then only hooks of mmap(), fork() etc. request scans: sfu_watch_exit() removes them.
  * - If ftrace has shut itself down, a hook may be called for ever: sfu_hook_exit() does not return.

@@ -19,9 +19,9 @@
 #define MAX_ENTRIES	(256u << 20)
 
 /*
- * Maximum of rows, summed over all stubs of a PLT. Without it, a few bytes of a section could
- * describe many millions of stubs, each with entries to compile. With half, a PLT with half a
- * million stubs of two rows is refused.
+ * Maximum of rows, summed over all stubs of a PLT: one million. Without it, a few bytes of a
+ * section could describe many millions of stubs, each with entries to compile. If the maximum were
+ * half a million, a PLT of 500,000 stubs with two rows each would be refused.
  */
 #define MAX_BLOCK_ROWS	0x100000u
 
@@ -73,11 +73,15 @@ static int measure_function(struct sframe_compile *compile, const struct sframe_
 		compiled->first = fde->start & -(u64)SFRAME_SLOT_SIZE;
 	if (fde->pcmask && nr_rows > MAX_BLOCK_ROWS)
 		return sframe_malformed(compile->rd, SFRAME_DEFECT_COSTLY);
-	/* Count the slot of the function's end, too: an entry there may end its last row. */
+	/*
+	 * Each slot is 1 KiB of code. Count the slot of the function's end address, too. To end the
+	 * function's last row, the second pass may add an entry there, which says "no row".
+	 */
 	nr_slots = ((fde->start + fde->size - compiled->first) >> SFRAME_SLOT_BITS) + 1;
 	/*
-	 * Count one compiled entry for: each row; the start of the function, or of each PLT stub;
-	 * the gap after the function; each 1 KiB slot of code that was not counted before.
+	 * The second pass adds at most one entry for: each row; the start of the function, or of
+	 * each PLT stub, which may have no row; the gap after the function. In each slot that was
+	 * not counted before, it may also repeat the row that is valid at the slot's start.
 	 */
 	nr_entries = compile->max_entries + nr_rows + nr_blocks(fde) + 1 +
 		     nr_slots - compiled->nr_slots;
@@ -276,16 +280,20 @@ int sframe_compile_fill(struct sframe_compile *compile)
 	if (err)
 		return err;
 	add_entry(compile, compile->end, 0, false);
-	/* Drop slots that the first pass counted after the last entry: their code has no row. */
+	/*
+	 * In V1 and V2, the last function may have no rows. Then this pass fills no slots (1 KiB of
+	 * code each) after that of the function's start. Drop them: a look-up of an address beyond
+	 * the last slot finds no row, which is right for this code.
+	 */
 	compiled->nr_slots = compile->nr_begun;
 	compiled->slots[compiled->nr_slots] = compiled->nr_entries;
 	return 0;
 }
 
 /*
- * Returns the linked start address of the function that contains the linked address @addr, which
- * must have a row. Each step of the search takes one from @max_lookups. Returns 0 if the search
- * finds no function, or has no step left.
+ * Returns the linked start address of the function that contains the linked address @addr. @addr
+ * must have a row: for a gap, this returns the function before the gap. Each step of the search
+ * takes one from @max_lookups. Returns 0 if the search finds no function, or has no step left.
  */
 u64 sframe_compiled_function(const struct sframe_compiled *compiled, u64 addr, u32 *max_lookups)
 {

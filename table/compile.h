@@ -20,7 +20,7 @@
  * entry for its first address, so a look-up searches only the entries of one slot.
  */
 struct sframe_compiled {
-	u64				first;		/* first KiB of code: its linked address */
+	u64				first;		/* linked address of the first 1 KiB slot */
 	u32				nr_slots;
 	u32				nr_entries;
 	u32				nr_rows;
@@ -50,7 +50,8 @@ struct sframe_compile {
 	u32				*hash;
 	u64				end;		/* end address of the previous function */
 	u32				nr_begun;	/* elements of compiled.slots set so far */
-	u32				row;		/* number of the row in the last entry */
+	/* row number in the last entry of compiled.entries; 0 while there is no entry yet */
+	u32				row;
 	u32				nr_block;
 	struct sframe_block_row {
 		u32	start;
@@ -81,7 +82,10 @@ static __always_inline const u32 *sframe_compiled_entry(const struct sframe_comp
 	off = array_index_nospec(off, compiled->nr_slots);
 	entry = compiled->entries + compiled->slots[off];
 	left = compiled->slots[off + 1] - compiled->slots[off];
-	/* Spectre: @entry needs no mask. Mispredicted extra rounds of this loop only add 0. */
+	/*
+	 * Spectre: the CPU may mispredict the end of this loop, and run it on with left == 1. Then
+	 * half is 0, and the loop adds 0 to @entry. So @entry stays in its slot, without a mask.
+	 */
 	while (left > 1) {
 		u32 half = left / 2;
 

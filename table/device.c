@@ -266,7 +266,10 @@ static bool answer_error(const struct sfu_wanted_file *taken, int err)
 	case -ENOMEM:
 		sfu_wanted_give_back(&taken->id);
 		return false;
-	/* The file is leased, or its path leads to a copy: the next scan adds the request again. */
+	/*
+	 * The file is leased; or overlayfs copied it up after it was mapped, see open_taken(). The
+	 * file may have a table: only remove the request. The next scan may add it again.
+	 */
 	case -EWOULDBLOCK:
 	case -ESTALE:
 		break;

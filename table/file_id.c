@@ -34,8 +34,9 @@ static DEFINE_SPINLOCK(entries_lock);
 /*
  * Sets @id to the present identity of a file. @inode is the inode that stores the data, not an
  * inode of overlayfs. Returns 0, or an error if the content may change while the identity stays:
- * - -EOPNOTSUPP: a change may leave ctime as it is (some file systems), or encode_fh() fails
- * - -EOPNOTSUPP: the image of the file system, in a file or in flash memory, may be replaced
+ * - -EOPNOTSUPP: on this file system, a write may leave ctime as it is; or encode_fh() fails
+ * - -EOPNOTSUPP: the file system is on no block device, but in an image file (EROFS) or in flash
+ *   memory (SquashFS on MTD). Another image with equal inodes and ctimes may take its place.
  * - -EAGAIN: the file is mapped for writing, and a store may leave ctime as it is. @id is set, too.
  *
  * On tmpfs and ramfs, a store to a mapped page that was read first never changes ctime. If the file
@@ -55,7 +56,10 @@ int sfu_file_id_get(struct inode *inode, struct sfu_file_id *id)
 		return -EOPNOTSUPP;
 	*id = (struct sfu_file_id){
 		.sb = sb,
-		/* Without @medium, files of two file systems mounted in turn could be mixed up. */
+		/*
+		 * If another disk is mounted later, a file there may be equal in all other members.
+		 * Without @medium, this file would get the table of the old file.
+		 */
 		.medium = sb->s_bdev ? sb->s_bdev->bd_disk->diskseq : sb->s_bdi->id,
 		.ino = inode->i_ino,
 		.size = i_size_read(inode),
@@ -82,7 +86,7 @@ bool sfu_file_id_has_just_changed(const struct sfu_file_id *id)
 
 bool sfu_file_id_has_settled(const struct sfu_file_id *id)
 {
-	/* Two writes within a clock tick leave one ctime: facts from in between would stay. */
+	/* Two writes in one tick of the clock leave one ctime: facts from in between would stay. */
 	return ktime_get_real_seconds() - id->changed / NSEC_PER_SEC >= MIN_AGE;
 }
 

@@ -23,7 +23,10 @@ struct sfu_file_id {
 	u32				generation; /* inode's generation: @ino may be reused */
 	/* device number. Needed because a new super block may get the address @sb after umount. */
 	u32				dev;
-	/* NFS file handle; 0: none. It differs if files of two btrfs subvolumes share @ino. */
+	/*
+	 * NFS file handle, made by encode_fh(). All zeros: the file system has no encode_fh(). In
+	 * btrfs, two files in different subvolumes may have the same @ino, but not the same handle.
+	 */
 	u32				handle[SFU_HANDLE_WORDS];
 	s64				size;
 	s64				changed; /* time of the last change (ctime), in ns */

@@ -55,7 +55,7 @@ static void forget_table(struct sfu_file *file)
 	 * if this size fits. Else it would be made, loaded and refused again and again.
 	 */
 	file->refused_size = table->size;
-	/* Pairs with place_table(), which reads refused_size after it has read NULL from table. */
+	/* Pairs with place_table(): if it reads this NULL, it also reads the size stored above. */
 	smp_store_release(&file->table, NULL);
 	nr_tableless++;
 	sfu_table_leave(table);
@@ -134,11 +134,11 @@ int sfu_files_add(struct sfu_file *file)
 	if (err < 0)
 		return err;
 	guard(rcu)();
-	/* Remove the old entry of this file version, and other versions without a table in use. */
+	/* Remove this inode's entry for this content, and those for other content if not in use. */
 	rhl_for_each_entry_rcu(other, pos, rhltable_lookup(&files, &file->id, file_params), node)
 		if (is_unused(other) || !memcmp(&other->id, &file->id, sizeof(file->id)))
 			forget_file(other);
-	/* A scan that looks the file up before this insertion requests a table once more. */
+	/* A scan that looks here before this insertion may request the table again: harmless. */
 	err = rhltable_insert(&files, &file->node, file_params);
 	if (err) {
 		xa_erase(&files_by_nr, file->nr);
@@ -301,7 +301,7 @@ unsigned long sfu_files_shrink(struct shrinker *shrinker, struct shrink_control 
 {
 	unsigned long count;
 
-	/* mutex_lock() may deadlock: current may hold it, if compiling a table reclaims memory. */
+	/* mutex_lock() may deadlock: the task may hold the mutex and reclaim memory for a table. */
 	if (!mutex_trylock(&sfu_files_mutex))
 		return SHRINK_STOP;
 	count = forget_unused(sc->nr_to_scan, 0);

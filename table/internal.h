@@ -17,7 +17,7 @@ struct sfu_file {
 	struct rhlist_head	node;
 	u32			nr;		/* serial number; SFRAME_LIST lists files by it */
 	struct sfu_table	*table;		/* NULL: none, or removed */
-	/* size of a removed table that exceeded the memory limit of non-root users; else 0 */
+	/* size of the removed table: non-root users' scans request it only if it fits; else 0 */
 	unsigned long		refused_size;
 	unsigned int		nr_segments;
 	struct rcu_head		rcu;

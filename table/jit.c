@@ -31,7 +31,7 @@ struct jit_table {
 	unsigned long		start;
 	unsigned long		end;
 	bool			is_over; /* true: code was unmapped, later scans skip the table */
-	struct sfu_section	section; /* section with the table: scans copy it to the map */
+	struct sfu_section	section;
 	struct rcu_head		rcu;
 };
 
@@ -224,7 +224,7 @@ static int load_for(struct sfu_process *process, struct mm_struct *mm, bool is_o
 	struct jit_table *jit;
 	int err = 0;
 
-	/* User space gave no code: add no table. sfu_jit_load() has already removed the request. */
+	/* No code: load nothing. The program only answers a request. sfu_jit_load() removed it. */
 	if (!load->text_size)
 		return 0;
 	jit = kzalloc_obj(*jit, GFP_KERNEL_ACCOUNT);

@@ -113,9 +113,10 @@ int sfu_load_table(struct sfu_table_source *source)
 	if (err == -ENOMEM)
 		sfu_table_refuse(source, err, "no memory for the table");
 	/*
-	 * Remove the request for this table, but keep it if the section was refused: the program
-	 * that made the section may try again. After -ESTALE (the file has changed), a later scan
-	 * requests a new table.
+	 * Remove the request for this table if the program has loaded the section, or says that the
+	 * file has none. But if the section was refused, keep the request: the program may try
+	 * again. Meanwhile, scans add no second request, which would ask for the same section. If
+	 * the file has changed (-ESTALE), remove the request: a scan adds one for the new content.
 	 */
 	if (!err || err == -ESTALE || !source->bytes)
 		sfu_wanted_answer(&id);

@@ -251,8 +251,8 @@ static u64 hash_bytes(const void *bytes, size_t len, const siphash_key_t *key)
 }
 
 /*
- * Returns a file's table that was made from a section equal to that of @source, with a reference;
- * or NULL. Sets @key to the hashes, address and length of the section.
+ * Finds the table of any file whose section equals that of @source: such files share one table.
+ * Returns it with a reference, or NULL. Sets @key to the section's hashes, address and length.
  */
 struct sfu_table *sfu_table_find_same(const struct sfu_table_source *source,
 				      struct sfu_table_key *key)
@@ -265,7 +265,7 @@ struct sfu_table *sfu_table_find_same(const struct sfu_table_source *source,
 		.addr = source->addr,
 		.len = source->len,
 	};
-	/* Equal hashes count as equal sections: without hash_keys, nobody finds a collision. */
+	/* Equal hashes count as equal sections. The keys are secret: nobody finds a collision. */
 	table = rhashtable_lookup_fast(&tables, key, table_params);
 	if (table)
 		refcount_inc(&table->refs);

@@ -38,7 +38,8 @@ struct sfu_table {
 	struct rhash_head	node;
 	refcount_t		refs;		/* references by files, process maps, JIT tables */
 	unsigned int		nr_files;
-	atomic_t		nr_user_ranges;	/* how many sections in non-root processes use it */
+	/* number of sections that use this table in processes of non-root users */
+	atomic_t		nr_user_ranges;
 	bool			was_refused;	/* true if non-root users' limit ever refused it */
 	unsigned long		size;		/* memory that the table takes, in bytes */
 	u32			nr_functions;
@@ -48,7 +49,7 @@ struct sfu_table {
 /* The section that the ioctl SFRAME_LOAD or SFRAME_PROCESS loads, and the error text it returns. */
 struct sfu_table_source {
 	struct inode			*inode;		/* file's inode; NULL: vDSO or JIT code */
-	/* two members are used: @size and @changed of the file before user space read the file */
+	/* only its @size and @changed are used: those of the file before user space read it */
 	struct sfu_file_id		id;
 	void				*bytes;		/* SFrame section; NULL: there is none */
 	u64				len;
@@ -61,9 +62,9 @@ struct sfu_table_source {
 };
 
 /*
- * Maximum of remembered files without a table: users can create any number of files. With half,
- * user space tries again and again to make tables for the files of a large build. With twice, the
- * remembered files take 4 MiB.
+ * Maximum of remembered files without a table: users can create any number of files. Beyond it,
+ * the oldest are forgotten, and user space tries again to make tables for them. If it were 8192,
+ * this would happen to files of a large build. If it were 32768, the files would take 6 MiB.
  */
 #define SFU_FILES_MAX_TABLELESS	(16U << 10)
 
@@ -105,7 +106,7 @@ void sfu_jit_ask(struct sfu_process *process);
 /* sfu_table_put() may be called in any context but NMI. */
 void sfu_table_put(const struct sfu_section *section);
 
-/* Callers of sfu_jit_find() and sfu_jit_forget() hold &sfu_process.lock, or free @process. */
+/* Callers of these two hold &sfu_process.lock, or free @process: no other task can reach it. */
 bool sfu_jit_find(struct sfu_process *process, unsigned long start, unsigned long end,
 		  struct sfu_section *section);
 void sfu_jit_forget(struct sfu_process *process, unsigned long start, unsigned long end);

@@ -28,8 +28,8 @@
 #define MAX_WANTED	4096
 
 /*
- * Maximum of unanswered requests of one user other than root. With half, a large build would need
- * more scans until all its programs have tables.
+ * Maximum of unanswered requests of one user other than root: 1024. If it were 512, more requests
+ * of a large build would be dropped. Its programs would get their tables only after more scans.
  */
 #define MAX_OF_OWNER	(MAX_WANTED / 4)
 
@@ -37,9 +37,10 @@
 #define OWNER_BITS	6
 
 /*
- * read() counts each user's requests among the last MAX_GIVEN that it returned and that have no
- * answer yet. The user with the fewest is served next. If MAX_GIVEN were half, read() would forget
- * sooner whom it has served: with many users, some would wait longer.
+ * read() of the device is fair to the users whose processes need tables. It looks at the last
+ * MAX_GIVEN requests that it has returned and that are still unanswered. Of the users who wait,
+ * the one with the fewest of them is served next. If MAX_GIVEN were 8, read() would forget a user
+ * whom it served nine requests ago. It might serve this user again before others who still wait.
  */
 #define MAX_GIVEN	16
 
@@ -52,7 +53,7 @@
 
 struct wanted {
 	struct hlist_node	node;
-	struct list_head	list;	/* node in the list @queue, @later, or @given of a reader */
+	struct list_head	list;	/* node in @queue, @later, or an open device's @given */
 	struct sfu_file_id	id;
 	kuid_t			owner;	/* user whose limit of requests includes this one */
 	struct pid		*pid;	/* process that has mapped the file or the JIT code */
@@ -71,7 +72,7 @@ static unsigned int nr_wanted;
 static unsigned int nr_of_owners[1 << OWNER_BITS];
 static unsigned int nr_readers;
 
-/* Returns the request for JIT code or for a file, whatever the file's content; NULL: none. */
+/* Returns the request for a file or JIT code, or NULL. Ignores the file's size and ctime in @id. */
 static struct wanted *find_wanted(const struct sfu_file_id *id)
 {
 	struct wanted *wanted;
@@ -107,14 +108,14 @@ static void forget_wanted(struct wanted *wanted)
 	kfree(wanted);
 }
 
-/* Sets @id to the identity of a file. Returns false if read() must not open the file. */
+/* Sets @id to the identity of a file. Returns false if no table may be requested for the file. */
 static bool may_be_given(const struct file *file, struct sfu_file_id *id)
 {
 	const struct super_block *sb = file->f_path.dentry->d_sb;
 
 	/* Regular files only: read() opens the file, and to open a device may change its state. */
 	return S_ISREG(file_inode(file)->i_mode) &&
-	       /* Before 6.7, opening a file of a user's overlay may read a layer on FUSE. */
+	       /* Before 6.7, to open a file of a user's overlay may wait for a layer on FUSE. */
 	       (sb == file_inode(file)->i_sb || sb->s_user_ns == &init_user_ns) &&
 	       /* Also refuses files on FUSE: opening one may wait for a user's program. */
 	       !sfu_file_id_get(file_inode(file), id);
@@ -206,7 +207,7 @@ void sfu_wanted_open(struct sfu_wanted_reader *reader)
 	spin_lock(&wanted_lock);
 	nr_readers++;
 	spin_unlock(&wanted_lock);
-	/* Scans without a reader add no request: a sample that finds no row asks for a new scan. */
+	/* Scans without a reader added no requests: let samples without a row ask for new scans. */
 	atomic_fetch_inc_release(&sfu_table_generation);
 }
 
@@ -220,7 +221,7 @@ void sfu_wanted_close(struct sfu_wanted_reader *reader)
 	list_splice_tail(&reader->given, &queue);
 	list_splice_tail_init(&later, &queue);
 	nr_readers--;
-	/* Stop if a reader opens the device while the lock is free: it gets the other requests. */
+	/* cond_resched_lock() may let a new reader open the device: then stop, it gets the rest. */
 	while (!nr_readers && !list_empty(&queue)) {
 		forget_wanted(list_first_entry(&queue, struct wanted, list));
 		cond_resched_lock(&wanted_lock);
@@ -238,9 +239,9 @@ bool sfu_wanted_is_empty(void)
 }
 
 /*
- * Returns the mm of a process with a reference by mmgrab(), or NULL. Sets @is_of_user to true if
- * the process's tables count in limits of users other than root. mmgrab() does not keep the
+ * Returns the mm of a process, or NULL. Takes a reference by mmgrab(), which does not keep the
  * mappings: a process that ends removes them under mmap_lock, so the caller reads them under it.
+ * Sets @is_of_user to true if the process's tables count in the limit of non-root users.
  */
 struct mm_struct *sfu_wanted_grab_mm(struct pid *pid, bool *is_of_user)
 {
@@ -341,8 +342,9 @@ static struct wanted *next_of_queue(const struct sfu_wanted_reader *reader)
 }
 
 /*
- * Called if read() has not found the file of a request. Removes the request, but not before read()
- * has tried MAX_TRIES times if another task held mmap_lock (@was_locked).
+ * Called if read() has not found the file of a request. Removes the request. But if another task
+ * held mmap_lock (@was_locked), first lets read() try again, up to MAX_TRIES times in all.
+ * If a process still needs the table, its next samples lead to a scan, which adds a new request.
  */
 static void postpone(const struct wanted *copy, bool was_locked)
 {
@@ -354,7 +356,6 @@ static void postpone(const struct wanted *copy, bool was_locked)
 		retry_later(wanted);
 	} else if (wanted) {
 		forget_wanted(wanted);
-		/* The next scan of a process that maps the file adds the request again. */
 		atomic_fetch_inc_release(&sfu_table_generation);
 	}
 	spin_unlock(&wanted_lock);
