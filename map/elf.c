@@ -23,9 +23,7 @@ static bool covers_offset(const struct elf64_phdr *ph, u64 page_size, u64 offset
 	u64 lead = ph->p_offset & (page_size - 1);
 	u64 first = ph->p_offset - lead;
 
-	if (offset < first)
-		return false;
-	return offset - first < lead || offset - first - lead < ph->p_filesz;
+	return offset >= first && (offset - first < lead || offset - first - lead < ph->p_filesz);
 }
 
 static bool is_loaded(const struct elf64_phdr *phdrs, unsigned int nr, const struct elf64_phdr *seg)

@@ -102,9 +102,7 @@ enum sfu_call sfu_arch_read_call(struct sfu_walk *walk, unsigned long ra, unsign
 /* ---- PLT slots ---- */
 
 /* PLT slots: [endbr64;] [bnd] jmp *disp(%rip); mold's: endbr64; mov $n,%r11d; jmp *disp(%rip) */
-PATTERNS(plt_slots,
-	 PATTERN(0, 0xff, 0x25, ANY4),
-	 PATTERN(0, 0xf2, 0xff, 0x25, ANY4),
+PATTERNS(plt_slots, PATTERN(0, 0xff, 0x25, ANY4), PATTERN(0, 0xf2, 0xff, 0x25, ANY4),
 	 PATTERN(0, 0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25, ANY4),
 	 PATTERN(0, 0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25, ANY4),
 	 PATTERN(0, 0xf3, 0x0f, 0x1e, 0xfa, 0x41, 0xbb, ANY4, 0xff, 0x25, ANY4));
@@ -149,9 +147,7 @@ static bool sets_rbp(const u8 *code)
 }
 
 /* Instructions that make room on the stack: push %rbx, push %r12 to %r15, or sub $n,%rsp. */
-PATTERNS(makes_room,
-	 PATTERN(0, 0x53),
-	 PATTERN(0, 0x41, 0x0300 | 0x54),
+PATTERNS(makes_room, PATTERN(0, 0x53), PATTERN(0, 0x41, 0x0300 | 0x54),
 	 PATTERN(0, 0x48, 0x0200 | 0x81, 0xec));
 
 /* Functions of Go begin with a check of the stack's limit: cmp 0x10(%r14),%rsp; jbe. */
@@ -201,9 +197,7 @@ static enum sframe_prologue text_start(const u8 *code)
 
 static bool jit_ends_function(const u8 *code)
 {
-	PATTERNS(nops,
-		 PATTERN(3, 0x0f, 0x1f, 0x00),
-		 PATTERN(4, 0x0f, 0x1f, 0x40, 0x00),
+	PATTERNS(nops, PATTERN(3, 0x0f, 0x1f, 0x00), PATTERN(4, 0x0f, 0x1f, 0x40, 0x00),
 		 PATTERN(5, 0x0f, 0x1f, 0x44, 0x00, 0x00),
 		 PATTERN(7, 0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00),
 		 PATTERN(8, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00));
@@ -304,9 +298,7 @@ static bool is_ret(const u8 *code)
 	return code[code[0] == 0xf3 || code[0] == 0xf2] == 0xc3;
 }
 
-PATTERNS(add_rsp,
-	 PATTERN(0, 0x48, 0x83, 0xc4, ANY),
-	 PATTERN(0, 0x48, 0x81, 0xc4, ANY4));
+PATTERNS(add_rsp, PATTERN(0, 0x48, 0x83, 0xc4, ANY), PATTERN(0, 0x48, 0x81, 0xc4, ANY4));
 
 /* Code beyond these limits does not count as epilogue. Functions save at most six registers. */
 #define MAX_POPS	7	/* pop instructions before ret */
