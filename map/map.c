@@ -27,9 +27,18 @@ struct sfu_map *sfu_map_alloc(unsigned int nr_ranges, gfp_t gfp)
 {
 	size_t size = map_size(nr_ranges);
 	struct sfu_map *map = kvzalloc(size, gfp);
+	void *rest = map ? kvmalloc(size + SZ_64K, gfp) : NULL;
 
-	if (!map)
+	/*
+	 * The map counts for the memory limit of the process's control group. Keep it only if there
+	 * is memory for another one and for 64 KiB. Else the next page fault or mmap() of the
+	 * process could call the OOM killer.
+	 */
+	kvfree(rest);
+	if (!rest) {
+		kvfree(map);
 		return NULL;
+	}
 	map->nr_ranges = nr_ranges;
 	map->valid_until = jiffies + MAX_JIFFY_OFFSET;
 	map->by_section = (u32 *)&map->ranges[nr_ranges];

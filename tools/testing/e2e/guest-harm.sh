@@ -299,14 +299,14 @@ permission() {
 
 # ---- memory ------------------------------------------------------------------------------------------------------
 
-in_group() {	# in_group COMMAND...: in a memory cgroup
-	(echo $BASHPID >"$group/cgroup.procs" && exec "$@")
+in_group() {	# in_group COMMAND...: in a memory cgroup, on one CPU: the kernel keeps a stock of charges for each
+	(echo $BASHPID >"$group/cgroup.procs" && exec taskset -c 0 "$@")
 }
 
 nr_events() { awk -v name="$1" '$1 == name { print $2 }' "$group/memory.events"; }	# nr_events NAME: of memory
 
 limited_memory() {
-	local group=/sys/fs/cgroup/harm met
+	local group=/sys/fs/cgroup/harm met turn
 	echo +memory >/sys/fs/cgroup/cgroup.subtree_control
 	mkdir $group
 	echo 64M >$group/memory.max
@@ -316,11 +316,21 @@ limited_memory() {
 	expect 'a process with no more memory runs on, without the module' in_group ./harm limit $group 1000 20000 /dev/shm/good
 	modprobe sframe_unwind
 	met=$(nr_events max)
-	expect 'a process with no more memory runs on' in_group ./harm limit $group 3000 20000 /dev/shm/good
+	# How much is left of its last pages, and of the stock, is chance.
+	for turn in 1 2 3; do
+		expect "a process with no more memory runs on ($turn)" in_group ./harm limit $group 2000 20000 /dev/shm/good
+	done
 	expect "it has met the limit ($met, then $(nr_events max))" test "$(nr_events max)" -gt "$met"
 	expect "nobody is killed for the module's memory" test "$(nr_events oom_kill)" = 0
 	release
 	rmdir $group
+}
+
+# What RCU frees late counts for the process, too: no CPU may wait for the host. So instructions are time here.
+harm_memory() {
+	local fs=$scratch/fs sampler harmed='' unloading=''
+	limited_memory
+	expect 'kernel log' log_is_clean
 }
 
 # ---- a section that nobody may read --------------------------------------------------------------------------------
@@ -352,7 +362,6 @@ harm_waits() {	# harm_waits "START SIZE": the whole pages of libcold.so's sectio
 	sibling_task
 	missing_stack
 	permission
-	limited_memory
 	protected_section
 	expect 'kernel log' log_is_clean
 }

@@ -58,6 +58,7 @@ struct shrink_control;
 #define time_before(a, b)	time_after(b, a)
 #define HZ			250
 #define U16_MAX			0xffff
+#define SZ_64K			0x10000
 #define S32_MAX			0x7fffffff
 #define strscpy(dst, src)	snprintf(dst, sizeof(dst), "%s", src)
 
@@ -311,6 +312,7 @@ typedef unsigned int gfp_t;
 #define GFP_KERNEL_ACCOUNT	0
 #define __GFP_NORETRY		0
 #define __GFP_NOWARN		0
+#define kvmalloc(size, gfp)	kvzalloc(size, gfp)
 #define kzalloc(size, gfp)	kvzalloc(size, gfp)
 #define kzalloc_obj(obj, gfp)	kvzalloc(sizeof(obj), gfp)
 #define kcalloc(nr, size, gfp)	kvzalloc((size_t)(nr) * (size), gfp)

@@ -30,7 +30,6 @@
 #define instruction_pointer_set(regs, addr) (instruction_pointer(regs) = (addr))
 #define WARN_ON(condition)	({ bool is_bad = (condition); if (is_bad) abort(); is_bad; })
 #define ULONG_MAX		(~0ul)
-#define SZ_64K			0x10000
 #define SZ_128K			0x20000
 #define SZ_1M			0x100000
 #define SZ_1G			0x40000000
