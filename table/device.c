@@ -311,7 +311,8 @@ static ssize_t dev_read(struct file *file, char __user *buf, size_t size, loff_t
 	while (!(done = read_wanted(file->private_data, buf, size))) {
 		if (file->f_flags & O_NONBLOCK)
 			return -EAGAIN;
-		if (wait_event_interruptible(sfu_wanted_wait, !sfu_wanted_is_empty()))
+		if (signal_pending(current) ||
+		    wait_event_interruptible(sfu_wanted_wait, !sfu_wanted_is_empty()))
 			return -ERESTARTSYS;
 	}
 	return done;

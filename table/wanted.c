@@ -51,6 +51,9 @@
 #define MAX_TRIES	8
 #define RETRY_MS	20
 
+/* read() ends after this many requests in a row whose file is not there: more may always come. */
+#define MAX_REMOVED	64
+
 struct wanted {
 	struct hlist_node	node;
 	struct list_head	list;	/* node in @queue, @later, or an open device's @given */
@@ -328,15 +331,13 @@ static struct wanted *next_of_queue(const struct sfu_wanted_reader *reader)
 		 */
 		if (sfu_file_id_has_just_changed(&wanted->id)) {
 			retry_later(wanted);
-			continue;
+		} else if (!found || !uid_eq(wanted->owner, found->owner)) {
+			nr = nr_given(reader, wanted->owner);
+			found = nr < fewest ? wanted : found;
+			fewest = min(nr, fewest);
+			if (!nr)
+				break;
 		}
-		nr = nr_given(reader, wanted->owner);
-		if (nr >= fewest)
-			continue;
-		found = wanted;
-		fewest = nr;
-		if (!nr)
-			break;
 	}
 	return found;
 }
@@ -361,13 +362,14 @@ static void postpone(const struct wanted *copy, bool was_locked)
 	spin_unlock(&wanted_lock);
 }
 
-/* Returns false if there is no request to read now. */
+/* Returns false if there is no request to read now, or if MAX_REMOVED requests were in vain. */
 bool sfu_wanted_take(struct sfu_wanted_reader *reader, struct sfu_wanted_file *taken)
 {
 	struct wanted *wanted, copy;
 	struct file *file;
+	unsigned int i;
 
-	for (;;) {
+	for (i = 0; i < MAX_REMOVED; i++) {
 		spin_lock(&wanted_lock);
 		wanted = next_of_queue(reader);
 		if (wanted) {
@@ -390,6 +392,7 @@ bool sfu_wanted_take(struct sfu_wanted_reader *reader, struct sfu_wanted_file *t
 			return true;
 		postpone(&copy, IS_ERR(file));
 	}
+	return false;
 }
 
 void sfu_wanted_give_back(const struct sfu_file_id *id)

@@ -110,7 +110,7 @@ struct sframe_drop {
  * read() waits for a request, and returns at least one; poll() reports POLLIN. Errors of read():
  *
  * - EINVAL: the buffer is smaller than one structure
- * - EAGAIN: with O_NONBLOCK, there is no request
+ * - EAGAIN: with O_NONBLOCK, there is no request now: poll() again
  * - EMFILE, ENFILE, ENOMEM: no file descriptor or memory; the request stays in the queue
  *
  * The table of a file is requested from one reader, once. If this reader closes the device without
