@@ -326,7 +326,7 @@ limited_memory() {
 	rmdir $group
 }
 
-# What RCU frees late counts for the process, too: no CPU may wait for the host. So instructions are time here.
+# Memory that RCU frees late counts for the process, and RCU is late if the host does not run a CPU. So instructions are time here.
 harm_memory() {
 	local fs=$scratch/fs sampler harmed='' unloading=''
 	limited_memory
