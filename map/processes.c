@@ -12,7 +12,7 @@
 #include "map/scan.h"
 #include "sframe_stats.h"
 
-/* A sample tries this often to take processes_lock. With half as many tries, more give up. */
+/* Tries of a sample to take processes_lock. With half as many tries, more samples give up. */
 #define LOCK_TRIES	200
 
 static DEFINE_HASHTABLE(processes, 12);

@@ -282,8 +282,8 @@ int sframe_compile_fill(struct sframe_compile *compile)
 	add_entry(compile, compile->end, 0, false);
 	/*
 	 * In V1 and V2, the last function may have no rows. Then this pass fills no slots (1 KiB of
-	 * code each) after that of the function's start. Drop them: a look-up of an address beyond
-	 * the last slot finds no row, which is right for this code.
+	 * code each) after the slot with the function's start. Drop the empty slots: a look-up
+	 * beyond the last slot finds no row, which is right for this code.
 	 */
 	compiled->nr_slots = compile->nr_begun;
 	compiled->slots[compiled->nr_slots] = compiled->nr_entries;

@@ -49,7 +49,7 @@ struct sfu_table {
 /* The section that the ioctl SFRAME_LOAD or SFRAME_PROCESS loads, and the error text it returns. */
 struct sfu_table_source {
 	struct inode			*inode;		/* file's inode; NULL: vDSO or JIT code */
-	/* only its @size and @changed are used: those of the file before user space read it */
+	/* Only size and ctime (@changed) are used: the file had them before user space read it. */
 	struct sfu_file_id		id;
 	void				*bytes;		/* SFrame section; NULL: there is none */
 	u64				len;
